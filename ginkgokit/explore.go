@@ -10,17 +10,17 @@ import (
 
 	"github.com/onsi/ginkgo/v2"
 
-	"probesim.dev/explore/outcomes"
+	"probesim.dev/explore"
 	"probesim.dev/internal/runner/files"
+	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/simulate"
 )
 
 // ExploreOptions configure Explore. The zero value uses all policies, with the bounds of 'probesim
 // explore'.
 type ExploreOptions struct {
-	outcomes.Options
+	explore.Options
 	Kubernetes string   // a version such as v1.36; empty: the newest of the scenario
 	Off        []string // invariants that are not checked
 	JudgeAll   bool     // judge the expectations in all runs
@@ -31,8 +31,8 @@ type ExploreOptions struct {
 
 // Exploration has the outcomes of a scenario. Explore returns one.
 type Exploration struct {
-	*outcomes.Result
-	subject   outcomes.Subject
+	*explore.Result
+	subject   explore.Subject
 	file      []byte
 	witnesses string
 }
@@ -47,14 +47,14 @@ type Exploration struct {
 // invalid. If the context is done early, the spec fails too.
 func Explore(ctx context.Context, path, name string, o ExploreOptions) *Exploration {
 	ginkgo.GinkgoHelper()
-	found, err := explore(ctx, path, name, o)
+	found, err := exploreScenario(ctx, path, name, o)
 	if err != nil {
 		ginkgo.Fail("Explore: " + err.Error())
 	}
 	return found
 }
 
-func explore(ctx context.Context, path, name string, o ExploreOptions) (*Exploration, error) {
+func exploreScenario(ctx context.Context, path, name string, o ExploreOptions) (*Exploration, error) {
 	all, err := scenarios.Load(path)
 	if err != nil {
 		return nil, err
@@ -77,19 +77,19 @@ func explore(ctx context.Context, path, name string, o ExploreOptions) (*Explora
 	if err != nil {
 		return nil, err
 	}
-	e := &Exploration{subject: outcomes.Subject{Plan: all[i].Plan(version, nil), Off: o.Off, JudgeAll: o.JudgeAll},
+	e := &Exploration{subject: explore.Subject{Plan: all[i].Plan(version, nil), Off: o.Off, JudgeAll: o.JudgeAll},
 		file: data, witnesses: o.Witnesses}
 	if e.witnesses == "" {
 		e.witnesses = "witnesses"
 	}
-	if e.Result, err = outcomes.Explore(ctx, e.subject, o.Options); err == nil {
+	if e.Result, err = explore.Explore(ctx, e.subject, o.Options); err == nil {
 		err = ctx.Err()
 	}
 	return e, err
 }
 
 // replay writes the witness of an outcome and returns the command that repeats its run.
-func (e *Exploration) replay(o *outcomes.Outcome) string {
+func (e *Exploration) replay(o *explore.Outcome) string {
 	w, err := e.subject.Witness(o.Change, e.file)
 	if err != nil {
 		return "no witness: " + err.Error()

@@ -10,7 +10,7 @@ import (
 	"github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
 
-	"probesim.dev/explore/outcomes"
+	"probesim.dev/explore"
 )
 
 const raceFile = `
@@ -34,11 +34,11 @@ func exploreRace(t *testing.T, o ExploreOptions) (*Exploration, error) {
 	if err := os.WriteFile("race.yaml", []byte(raceFile), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return explore(context.Background(), "race.yaml", "race", o)
+	return exploreScenario(context.Background(), "race.yaml", "race", o)
 }
 
 func TestMatchersOverOutcomes(t *testing.T) {
-	found, err := exploreRace(t, ExploreOptions{Options: outcomes.Options{Policies: []string{"canonical", "moves",
+	found, err := exploreRace(t, ExploreOptions{Options: explore.Options{Policies: []string{"canonical", "moves",
 		"phases"}}, JudgeAll: true})
 	if err != nil {
 		t.Fatal(err)
@@ -94,27 +94,27 @@ func TestExploreMisuse(t *testing.T) {
 	if _, err := Restart("").Match("text"); err == nil || !strings.Contains(err.Error(), "use it in Always") {
 		t.Errorf("the error is %v", err)
 	}
-	found, err := exploreRace(t, ExploreOptions{Options: outcomes.Options{Policies: []string{"luck"}}})
+	found, err := exploreRace(t, ExploreOptions{Options: explore.Options{Policies: []string{"luck"}}})
 	if err == nil || !strings.Contains(err.Error(), `no policy "luck"`) {
 		t.Errorf("the error is %v", err)
 	}
-	if _, err := Never(nil).Match(&Exploration{Result: &outcomes.Result{}}); err == nil ||
+	if _, err := Never(nil).Match(&Exploration{Result: &explore.Result{}}); err == nil ||
 		!strings.Contains(err.Error(), "needs a matcher") {
 		t.Errorf("the error is %v for %v", err, found)
 	}
 	for name, want := range map[string]string{"rice": `race.yaml has no scenario "rice" (did you mean "race"?); its ` +
 		`scenarios are: race`} {
-		if _, err := explore(context.Background(), "race.yaml", name, ExploreOptions{}); err == nil ||
+		if _, err := exploreScenario(context.Background(), "race.yaml", name, ExploreOptions{}); err == nil ||
 			err.Error() != want {
 			t.Errorf("the error is %v, want %s", err, want)
 		}
 	}
-	if _, err := explore(context.Background(), "none.yaml", "race", ExploreOptions{}); err == nil {
+	if _, err := exploreScenario(context.Background(), "none.yaml", "race", ExploreOptions{}); err == nil {
 		t.Error("a file that does not exist is explored")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := explore(ctx, "race.yaml", "race", ExploreOptions{}); err == nil {
+	if _, err := exploreScenario(ctx, "race.yaml", "race", ExploreOptions{}); err == nil {
 		t.Error("an exploration that was canceled succeeds")
 	}
 }

@@ -8,11 +8,11 @@ import (
 
 	"github.com/onsi/gomega/types"
 
-	"probesim.dev/explore/outcomes"
+	"probesim.dev/explore"
 )
 
 // Always succeeds if each outcome of an [Exploration] matches. The matcher gets an
-// *outcomes.Outcome.
+// *explore.Outcome.
 func Always(m types.GomegaMatcher) types.GomegaMatcher {
 	return &overOutcomes{matcher: m, word: "always", holds: func(matching, all int) bool {
 		return matching == all
@@ -20,14 +20,14 @@ func Always(m types.GomegaMatcher) types.GomegaMatcher {
 }
 
 // Sometimes succeeds if an outcome of an [Exploration] matches. The matcher gets an
-// *outcomes.Outcome.
+// *explore.Outcome.
 func Sometimes(m types.GomegaMatcher) types.GomegaMatcher {
 	return &overOutcomes{matcher: m, word: "sometimes", holds: func(matching, _ int) bool {
 		return matching > 0
 	}, shows: false}
 }
 
-// Never succeeds if no outcome of an [Exploration] matches. The matcher gets an *outcomes.Outcome.
+// Never succeeds if no outcome of an [Exploration] matches. The matcher gets an *explore.Outcome.
 func Never(m types.GomegaMatcher) types.GomegaMatcher {
 	return &overOutcomes{matcher: m, word: "never", holds: func(matching, _ int) bool {
 		return matching == 0
@@ -104,11 +104,11 @@ func (m *overOutcomes) message(not string, matching bool) string {
 // outcomeMatcher is a matcher of outcomes.
 type outcomeMatcher struct {
 	text  string // completes "to"
-	holds func(*outcomes.History) bool
+	holds func(*explore.History) bool
 }
 
 func (m *outcomeMatcher) Match(actual any) (bool, error) {
-	o, ok := actual.(*outcomes.Outcome)
+	o, ok := actual.(*explore.Outcome)
 	if !ok || o == nil {
 		return false, fmt.Errorf("this matcher is about an outcome: use it in Always, Sometimes or Never, not with %T",
 			actual)
@@ -124,14 +124,14 @@ func (m *outcomeMatcher) NegatedFailureMessage(actual any) string {
 
 func (m *outcomeMatcher) message(verb string, actual any) string {
 	text := "It was expected " + verb + m.text + "."
-	if o, ok := actual.(*outcomes.Outcome); ok {
+	if o, ok := actual.(*explore.Outcome); ok {
 		text += "\n" + events(&o.History)
 	}
 	return text
 }
 
 // events lists what happened to the containers.
-func events(h *outcomes.History) string {
+func events(h *explore.History) string {
 	var lines []string
 	for _, p := range h.Pods {
 		for _, c := range p.Containers {
@@ -142,9 +142,9 @@ func events(h *outcomes.History) string {
 }
 
 // anyEvent reports whether a container has an event. An empty name stands for all containers.
-func anyEvent(h *outcomes.History, container string, is func(string) bool) bool {
-	return slices.ContainsFunc(h.Pods, func(p outcomes.PodHistory) bool {
-		return slices.ContainsFunc(p.Containers, func(c outcomes.ContainerHistory) bool {
+func anyEvent(h *explore.History, container string, is func(string) bool) bool {
+	return slices.ContainsFunc(h.Pods, func(p explore.PodHistory) bool {
+		return slices.ContainsFunc(p.Containers, func(c explore.ContainerHistory) bool {
 			return (container == "" || c.Container == container) && slices.ContainsFunc(c.Events, is)
 		})
 	})
@@ -154,7 +154,7 @@ func anyEvent(h *outcomes.History, container string, is func(string) bool) bool 
 // LivenessProbe. An empty reason stands for all reasons, and an empty name for all containers.
 func Stop(container, reason string) types.GomegaMatcher {
 	return &outcomeMatcher{fmt.Sprintf("stop container %q because of %q", container, reason),
-		func(h *outcomes.History) bool {
+		func(h *explore.History) bool {
 			return anyEvent(h, container, func(e string) bool {
 				got, stop := strings.CutPrefix(e, "stop ")
 				return stop && (reason == "" || got == reason)
@@ -165,7 +165,7 @@ func Stop(container, reason string) types.GomegaMatcher {
 // Restart matches an outcome in which a container starts again. An empty name stands for all
 // containers.
 func Restart(container string) types.GomegaMatcher {
-	return &outcomeMatcher{fmt.Sprintf("restart container %q", container), func(h *outcomes.History) bool {
+	return &outcomeMatcher{fmt.Sprintf("restart container %q", container), func(h *explore.History) bool {
 		return anyEvent(h, container, func(e string) bool { return strings.HasPrefix(e, "start ") && e != "start 0" })
 	}}
 }
@@ -173,8 +173,8 @@ func Restart(container string) types.GomegaMatcher {
 // BecomeReady matches an outcome in which a pod is published as ready. The name is that of the pod;
 // empty: any pod.
 func BecomeReady(pod string) types.GomegaMatcher {
-	return &outcomeMatcher{fmt.Sprintf("publish pod %q as ready", pod), func(h *outcomes.History) bool {
-		return slices.ContainsFunc(h.Pods, func(p outcomes.PodHistory) bool {
+	return &outcomeMatcher{fmt.Sprintf("publish pod %q as ready", pod), func(h *explore.History) bool {
+		return slices.ContainsFunc(h.Pods, func(p explore.PodHistory) bool {
 			named := pod == "" || p.Pod == pod || strings.HasSuffix(p.Pod, "/"+pod)
 			return named && slices.ContainsFunc(p.Status,
 				func(s string) bool { return strings.HasPrefix(s, "Running, ready") })
@@ -185,7 +185,7 @@ func BecomeReady(pod string) types.GomegaMatcher {
 // FailExpectation matches an outcome in which an expectation of the scenario fails. The name is
 // that of the expectation; empty: any.
 func FailExpectation(name string) types.GomegaMatcher {
-	return &outcomeMatcher{fmt.Sprintf("fail the expectation %q", name), func(h *outcomes.History) bool {
+	return &outcomeMatcher{fmt.Sprintf("fail the expectation %q", name), func(h *explore.History) bool {
 		return name == "" && len(h.Failed) > 0 || slices.Contains(h.Failed, name)
 	}}
 }
@@ -193,8 +193,8 @@ func FailExpectation(name string) types.GomegaMatcher {
 // BreakInvariant matches an outcome in which an invariant does not hold. An empty name stands for
 // all invariants, without the known bugs of the kubelet.
 func BreakInvariant(name string) types.GomegaMatcher {
-	return &outcomeMatcher{fmt.Sprintf("break the invariant %q", name), func(h *outcomes.History) bool {
+	return &outcomeMatcher{fmt.Sprintf("break the invariant %q", name), func(h *explore.History) bool {
 		return slices.ContainsFunc(h.Broken,
-			func(b outcomes.Breach) bool { return b.Invariant == name || name == "" && b.Known == "" })
+			func(b explore.Breach) bool { return b.Invariant == name || name == "" && b.Known == "" })
 	}}
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/onsi/ginkgo/v2/types"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/scenarios/verdict"
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/verdict"
 )
 
 // DescribeScenarios makes a Ginkgo container with a spec NAME [VERSION] for each scenario in a

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/kube/podutil"
+	"probesim.dev/internal/podutil"
 	"probesim.dev/status"
 )
 

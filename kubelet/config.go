@@ -9,8 +9,8 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
-	"probesim.dev/apiserver"
-	"probesim.dev/kube/podutil"
+	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/world/apiserver"
 	"probesim.dev/sim"
 	"probesim.dev/sim/choose"
 	"probesim.dev/status"

@@ -4,8 +4,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"probesim.dev/internal/podutil"
 	"probesim.dev/kube/kubeletconfig"
-	"probesim.dev/kube/podutil"
 	"probesim.dev/sim"
 )
 

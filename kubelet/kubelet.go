@@ -51,10 +51,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"probesim.dev/apiserver"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/world/apiserver"
 	"probesim.dev/kube/kubeletconfig"
-	"probesim.dev/kube/podutil"
 	"probesim.dev/kube/profile"
 	"probesim.dev/prober"
 	"probesim.dev/prober/preview138"

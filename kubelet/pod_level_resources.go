@@ -3,7 +3,7 @@ package kubelet
 import (
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/kube/podutil"
+	"probesim.dev/internal/podutil"
 	"probesim.dev/status"
 )
 

@@ -5,8 +5,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/internal/podutil"
 	"probesim.dev/kube/kubeletconfig"
-	"probesim.dev/kube/podutil"
 )
 
 // rejection says why the node does not admit a pod or a resize. Without a reason it is admitted.

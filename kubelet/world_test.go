@@ -8,8 +8,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/apiserver"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/world/apiserver"
 	"probesim.dev/kube/profile"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"

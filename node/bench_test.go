@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/scenarios/drive"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/drive"
 	"probesim.dev/scenarios/library"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"

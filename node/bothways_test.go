@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"probesim.dev/internal/long"
+	"probesim.dev/internal/proof/random"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/library"
-	"probesim.dev/scenarios/random"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"

@@ -3,9 +3,9 @@ package node
 import (
 	"time"
 
-	"probesim.dev/apiserver/store"
-	"probesim.dev/controller"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/world/apiserver/store"
+	"probesim.dev/internal/world/controller"
 )
 
 // Draws draws latencies at the current time. The key says what takes them.

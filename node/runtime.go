@@ -6,8 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/queue"
-	"probesim.dev/kube/podutil"
 	"probesim.dev/sim"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"

@@ -7,9 +7,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"probesim.dev/apiserver/admission"
 	"probesim.dev/fakeruntime"
-	"probesim.dev/kube/podutil"
+	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/trace"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"probesim.dev/kube/podutil"
+	"probesim.dev/internal/podutil"
 	"probesim.dev/sim"
 	"probesim.dev/trace"
 )

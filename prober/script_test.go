@@ -13,7 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"probesim.dev/kube/podutil"
+	"probesim.dev/internal/podutil"
 	"probesim.dev/kube/profile"
 	"probesim.dev/sim"
 	"probesim.dev/sim/virtual"

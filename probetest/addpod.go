@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"probesim.dev/apiserver/admission"
+	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/scenarios/plan"
 	"probesim.dev/trace"
 )

@@ -1,8 +1,8 @@
 package probetest
 
 import (
+	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/scenarios/format"
-	"probesim.dev/scenarios/manifests"
 )
 
 // Behavior says what the programs in the containers of a pod do. The keys are names of containers.

@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
-	"probesim.dev/apiserver/admission"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/scenarios/plan"
 	"probesim.dev/trace"

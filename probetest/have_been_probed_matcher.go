@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
-	"probesim.dev/kube/podutil"
 	"probesim.dev/prober"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"

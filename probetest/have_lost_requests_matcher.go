@@ -9,7 +9,7 @@ import (
 
 	"github.com/onsi/gomega/types"
 
-	"probesim.dev/report/history"
+	"probesim.dev/internal/show/history"
 	"probesim.dev/trace"
 	"probesim.dev/trace/traffic"
 )

@@ -3,7 +3,7 @@ package probetest
 import (
 	"fmt"
 
-	"probesim.dev/scenarios/verdict"
+	"probesim.dev/internal/scenarios/verdict"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )

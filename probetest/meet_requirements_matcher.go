@@ -12,14 +12,14 @@ import (
 	"strings"
 	"time"
 
-	"probesim.dev/check"
-	"probesim.dev/check/render"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/answers/check/render"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/manifests"
-	"probesim.dev/scenarios/simulate"
 )
 
 // Manifest is the path of a file with manifests, for MeetRequirements. It is relative to the

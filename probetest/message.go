@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"probesim.dev/internal/printable"
-	"probesim.dev/report"
-	"probesim.dev/scenarios/verdict"
+	"probesim.dev/internal/scenarios/verdict"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )

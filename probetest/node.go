@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/scenarios/verdict"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/kubeletconfig"
 	"probesim.dev/kube/profile"
 	"probesim.dev/node"
-	"probesim.dev/report"
-	"probesim.dev/scenarios/verdict"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )

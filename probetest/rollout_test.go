@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"probesim.dev/router"
+	"probesim.dev/internal/world/router"
 )
 
 // webDeployment returns a Deployment of three pods with a readiness probe.

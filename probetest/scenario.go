@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/scenarios/verdict"
 	"probesim.dev/internal/strict"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/simulate"
-	"probesim.dev/scenarios/verdict"
 )
 
 // RunScenarios runs each scenario in a file, or in all files below a directory, as a subtest

@@ -9,9 +9,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/apiserver/admission"
-	"probesim.dev/report/history"
-	"probesim.dev/router"
+	"probesim.dev/internal/show/history"
+	"probesim.dev/internal/world/apiserver/admission"
+	"probesim.dev/internal/world/router"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 	"probesim.dev/trace/traffic"

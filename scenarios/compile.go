@@ -1,13 +1,13 @@
 package scenarios
 
 import (
+	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/scenarios/validation"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios/format"
-	"probesim.dev/scenarios/manifests"
 	"probesim.dev/scenarios/plan"
-	"probesim.dev/scenarios/validation"
 )
 
 // CompileOptions describe the node for which Compile compiles pods. The zero value is the newest

@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios/format"
-	"probesim.dev/scenarios/manifests"
 )
 
 // manifestsYAML has one workload of each kind, all with the same pod template.

@@ -9,10 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/format"
-	"probesim.dev/scenarios/simulate"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"probesim.dev/internal/input"
+	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/strict"
-	"probesim.dev/scenarios/manifests"
 	"probesim.dev/scenarios/plan"
 )
 

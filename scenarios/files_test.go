@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"probesim.dev/scenarios/manifests"
+	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/scenarios/plan"
 )
 

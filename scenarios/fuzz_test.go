@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"testing"
 
-	"probesim.dev/scenarios/manifests"
+	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/scenarios/plan"
 )
 

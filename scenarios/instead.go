@@ -1,7 +1,7 @@
 package scenarios
 
 import (
-	"probesim.dev/scenarios/manifests"
+	"probesim.dev/internal/scenarios/manifests"
 )
 
 // Source is a file in memory.

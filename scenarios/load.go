@@ -3,12 +3,12 @@ package scenarios
 import (
 	"path"
 
+	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/scenarios/validation"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios/format"
-	"probesim.dev/scenarios/manifests"
 	"probesim.dev/scenarios/plan"
-	"probesim.dev/scenarios/validation"
 )
 
 // Load loads the scenarios of files and directories. For a directory it loads all files below it

@@ -6,8 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/strict"
-	"probesim.dev/scenarios/manifests"
 	"probesim.dev/scenarios/plan"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/kube/podutil"
+	"probesim.dev/internal/podutil"
 )
 
 // Reasons of conditions (pkg/kubelet/status/generate.go at v1.37.0).

@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"probesim.dev/kube/podutil"
+	"probesim.dev/internal/podutil"
 )
 
 // The status of a static pod goes to its mirror pod: not before there is one, and again to each new

@@ -14,20 +14,20 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"probesim.dev/check"
-	"probesim.dev/check/html"
-	"probesim.dev/check/render"
-	"probesim.dev/check/witness"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/answers/check/html"
+	"probesim.dev/internal/answers/check/render"
+	"probesim.dev/internal/answers/check/witness"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/actions"
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/runner/terminal"
+	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/kube/profile"
-	"probesim.dev/report"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/manifests"
-	"probesim.dev/scenarios/simulate"
 )
 
 // checkOptions are the flags of check.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/check"
+	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/strict"
 )
 

@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/check"
-	"probesim.dev/check/compare"
-	"probesim.dev/check/compare/html"
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/answers/compare"
+	"probesim.dev/internal/answers/compare/html"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/runner/terminal"
-	"probesim.dev/report"
+	"probesim.dev/internal/show/report"
 )
 
 // compareOptions are the flags of compare.

@@ -8,8 +8,8 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/runner"
+	"probesim.dev/internal/show/why"
 	"probesim.dev/kube/profile"
-	"probesim.dev/report/why"
 	"probesim.dev/scenarios"
 	"probesim.dev/trace"
 )

@@ -5,11 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/explore/coverage"
-	"probesim.dev/explore/outcomes"
+	"probesim.dev/explore"
+	"probesim.dev/internal/answers/coverage"
 	"probesim.dev/internal/runner"
 	"probesim.dev/internal/runner/terminal"
-	"probesim.dev/report"
+	"probesim.dev/internal/show/report"
 )
 
 var coverageOutputs = []string{"text", "json"}
@@ -45,10 +45,10 @@ func coverFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	if err != nil {
 		return nothing("run", err)
 	}
-	var subjects []outcomes.Subject
+	var subjects []explore.Subject
 	for _, s := range all {
 		for _, v := range runner.Planned(s) {
-			subjects = append(subjects, outcomes.Subject{Plan: s.Plan(v, nil)})
+			subjects = append(subjects, explore.Subject{Plan: s.Plan(v, nil)})
 		}
 	}
 	c := coverage.New()
@@ -58,7 +58,7 @@ func coverFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 		if cmd.Context().Err() != nil {
 			return &exitError{exitInterrupted, fmt.Errorf("interrupted: %s run", progress)}
 		}
-		r, choices := s.Choices(outcomes.Change{})
+		r, choices := s.Choices(explore.Change{})
 		if r.Err != nil {
 			return &exitError{exitBroken, fmt.Errorf("%s: %w", s.Plan.Scenario.Metadata.Name, r.Err)}
 		}

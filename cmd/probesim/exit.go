@@ -6,7 +6,7 @@ import (
 	"syscall"
 
 	"probesim.dev/internal/runner"
-	"probesim.dev/report"
+	"probesim.dev/internal/show/report"
 )
 
 // Exit codes.

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"probesim.dev/internal/runner/terminal"
-	"probesim.dev/scenarios/schema"
+	"probesim.dev/internal/scenarios/schema"
 )
 
 func newExplain() *cobra.Command {

@@ -14,17 +14,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/explore/invariants"
-	"probesim.dev/explore/outcomes"
+	"probesim.dev/explore"
+	"probesim.dev/internal/answers/invariants"
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner"
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/runner/terminal"
-	"probesim.dev/report"
+	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/scenarios/plan"
-	"probesim.dev/scenarios/simulate"
 )
 
 // exploreOptions are the flags of explore.
@@ -62,7 +62,7 @@ func (o *exploreOptions) addFlags(cmd *cobra.Command) {
 	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil,
 		"Kubernetes `versions` to explore, for example v1.36 or v1.34.. (default the newest of the scenario)")
 	flags.StringSliceVar(&o.policies, "policy", nil, "The `policies` to use (default all)")
-	flags.IntVar(&o.runs, "runs", outcomes.DefaultRuns, "Maximum `number` of runs of a scenario")
+	flags.IntVar(&o.runs, "runs", explore.DefaultRuns, "Maximum `number` of runs of a scenario")
 	addTime(cmd, &o.time)
 	addMemory(cmd, &o.memory)
 	flags.IntVar(&o.deviations, "deviations", 2,
@@ -76,7 +76,7 @@ func (o *exploreOptions) addFlags(cmd *cobra.Command) {
 	flags.BoolVar(&o.all, "all", false, "List all outcomes, and with --witness write one for each.")
 	addForce(cmd, &o.force)
 	addParallel(cmd, &o.parallel, "runs")
-	for name, values := range map[string][]string{"policy": outcomes.Policies(), "off": invariantNames()} {
+	for name, values := range map[string][]string{"policy": explore.Policies(), "off": invariantNames()} {
 		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 }
@@ -137,8 +137,8 @@ const exploreExamples = `  # Find the outcomes of a scenario
 // policyHelp lists the policies for the help text.
 func policyHelp() string {
 	var b strings.Builder
-	for _, name := range outcomes.Policies() {
-		writeItem(&b, 13, name, outcomes.Describe(name))
+	for _, name := range explore.Policies() {
+		writeItem(&b, 13, name, explore.Describe(name))
 	}
 	return b.String()
 }
@@ -170,7 +170,7 @@ func invariantNames() []string {
 
 // exploration is a scenario with a version to explore.
 type exploration struct {
-	subject outcomes.Subject
+	subject explore.Subject
 	data    []byte // of the scenario file; nil if it came from stdin
 }
 
@@ -201,7 +201,7 @@ func exploreFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 	if err != nil {
 		return err
 	}
-	bad, left := slices.ContainsFunc(results, (*outcomes.Result).Bad), len(list)-len(results)
+	bad, left := slices.ContainsFunc(results, (*explore.Result).Bad), len(list)-len(results)
 	over := fmt.Sprintf("%d of %d scenarios were not explored: %v is over", left, len(list), context.Cause(ctx))
 	switch {
 	case cmd.Context().Err() != nil:
@@ -220,9 +220,9 @@ func exploreFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 
 // exploreAll explores scenarios until the context is done, and writes the texts about them.
 func (o *exploreOptions) exploreAll(ctx context.Context, cmd *cobra.Command, list []exploration,
-	options outcomes.Options) ([]*outcomes.Result, error) {
+	options explore.Options) ([]*explore.Result, error) {
 	defer pool.CollectRarely()()
-	var results []*outcomes.Result
+	var results []*explore.Result
 	for i, e := range list {
 		if ctx.Err() != nil {
 			break
@@ -269,7 +269,7 @@ func (o *exploreOptions) checkIgnored(cmd *cobra.Command) error {
 
 // parse returns the options of the explorations, and the maximum time. The error lists all invalid
 // flags.
-func (o *exploreOptions) parse() (options outcomes.Options, limit time.Duration, err error) {
+func (o *exploreOptions) parse() (options explore.Options, limit time.Duration, err error) {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if err := checkOutput(o.output, exploreOutputs); err != nil {
@@ -281,7 +281,7 @@ func (o *exploreOptions) parse() (options outcomes.Options, limit time.Duration,
 	if limit, err = parseTime(o.time); err != nil {
 		errs = append(errs, err)
 	}
-	options = outcomes.Options{Policies: o.policies, Runs: o.runs, Deviations: o.deviations, Seeds: o.seeds}
+	options = explore.Options{Policies: o.policies, Runs: o.runs, Deviations: o.deviations, Seeds: o.seeds}
 	for _, flag := range []struct {
 		name  string
 		value *int
@@ -340,7 +340,7 @@ func (o *exploreOptions) explorations(cmd *cobra.Command, paths []string) ([]exp
 			versions = versions[len(versions)-1:]
 		}
 		for _, version := range versions {
-			subject := outcomes.Subject{Plan: scenario.Plan(version, nil), Off: o.off, JudgeAll: o.judgeAll}
+			subject := explore.Subject{Plan: scenario.Plan(version, nil), Off: o.off, JudgeAll: o.judgeAll}
 			list = append(list, exploration{subject, files[scenario.File]})
 		}
 	}
@@ -351,9 +351,9 @@ func (o *exploreOptions) explorations(cmd *cobra.Command, paths []string) ([]exp
 }
 
 // explore explores a scenario and shows progress.
-func (o *exploreOptions) explore(ctx context.Context, e *exploration, options outcomes.Options,
-	stderr io.Writer) (*outcomes.Result, error) {
-	x, err := outcomes.New(ctx, e.subject, options)
+func (o *exploreOptions) explore(ctx context.Context, e *exploration, options explore.Options,
+	stderr io.Writer) (*explore.Result, error) {
+	x, err := explore.New(ctx, e.subject, options)
 	if err != nil {
 		return nil, err
 	}
@@ -366,9 +366,9 @@ func (o *exploreOptions) explore(ctx context.Context, e *exploration, options ou
 	})
 	defer progress.Stop()
 	p := pool.Options{Parallel: o.parallel, Ahead: 64 * o.parallel}
-	err = pool.InOrder(ctx, x.Tasks(), p, func(a *pool.Account) *outcomes.Part {
+	err = pool.InOrder(ctx, x.Tasks(), p, func(a *pool.Account) *explore.Part {
 		return x.Do(ctx, a.Number)
-	}, func(_ int, part *outcomes.Part) error {
+	}, func(_ int, part *explore.Part) error {
 		runs.Add(int64(part.Runs()))
 		found.Add(int64(x.Add(part)))
 		return nil
@@ -377,10 +377,10 @@ func (o *exploreOptions) explore(ctx context.Context, e *exploration, options ou
 }
 
 // writeText prints a result and writes the witnesses of its failures.
-func (o *exploreOptions) writeText(cmd *cobra.Command, e *exploration, r *outcomes.Result) error {
+func (o *exploreOptions) writeText(cmd *cobra.Command, e *exploration, r *explore.Result) error {
 	var failed error
 	commands := map[string]string{}
-	replay := func(outcome *outcomes.Outcome) string {
+	replay := func(outcome *explore.Outcome) string {
 		command, known := commands[outcome.ID]
 		if !known {
 			var err error
@@ -397,8 +397,8 @@ func (o *exploreOptions) writeText(cmd *cobra.Command, e *exploration, r *outcom
 		}
 	}
 	w := cmd.OutOrStdout()
-	err := outcomes.Text(terminal.Safe(w), r,
-		outcomes.TextOptions{Options: terminal.Options(w), All: o.all, Replay: replay})
+	err := explore.Text(terminal.Safe(w), r,
+		explore.TextOptions{Options: terminal.Options(w), All: o.all, Replay: replay})
 	if failed != nil {
 		return &exitError{exitUsage, fmt.Errorf("--witness: %w", failed)}
 	}
@@ -407,7 +407,7 @@ func (o *exploreOptions) writeText(cmd *cobra.Command, e *exploration, r *outcom
 
 // writeWitness writes the witness of an outcome and returns the command that replays it. It returns
 // "" if there is no file to replay.
-func (o *exploreOptions) writeWitness(cmd *cobra.Command, e *exploration, outcome *outcomes.Outcome) (string, error) {
+func (o *exploreOptions) writeWitness(cmd *cobra.Command, e *exploration, outcome *explore.Outcome) (string, error) {
 	if o.witness == "" || e.data == nil {
 		return "", nil
 	}
@@ -428,17 +428,17 @@ func (o *exploreOptions) writeWitness(cmd *cobra.Command, e *exploration, outcom
 
 // explorationsFile is the JSON output of explore and of merge.
 type explorationsFile struct {
-	APIVersion   string             `json:"apiVersion"`
-	Kind         string             `json:"kind"`
-	Engine       string             `json:"engine"`
-	Explorations []*outcomes.Result `json:"explorations"`
+	APIVersion   string            `json:"apiVersion"`
+	Kind         string            `json:"kind"`
+	Engine       string            `json:"engine"`
+	Explorations []*explore.Result `json:"explorations"`
 }
 
 const explorationsKind = "ExplorationList"
 
-func writeExplorations(w io.Writer, results []*outcomes.Result) error {
+func writeExplorations(w io.Writer, results []*explore.Result) error {
 	if results == nil {
-		results = []*outcomes.Result{}
+		results = []*explore.Result{}
 	}
 	return report.WriteJSON(w, explorationsFile{format.APIVersion, explorationsKind, version(), results})
 }

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/explore/outcomes"
+	"probesim.dev/explore"
 	"probesim.dev/internal/runner"
-	"probesim.dev/report"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/sim/virtual"
 )
 
@@ -17,7 +17,7 @@ import (
 const maxOnPage = 20
 
 // writePage writes a page with the first run of each outcome.
-func (o *exploreOptions) writePage(cmd *cobra.Command, list []exploration, results []*outcomes.Result) error {
+func (o *exploreOptions) writePage(cmd *cobra.Command, list []exploration, results []*explore.Result) error {
 	var jobs []*runner.Job
 	for i, r := range results {
 		more, err := o.pageJobs(cmd, &list[i], r)
@@ -39,7 +39,7 @@ func (o *exploreOptions) writePage(cmd *cobra.Command, list []exploration, resul
 }
 
 // pageJobs returns the runs of the outcomes of a scenario, each with notes about its outcome.
-func (o *exploreOptions) pageJobs(cmd *cobra.Command, e *exploration, r *outcomes.Result) ([]*runner.Job, error) {
+func (o *exploreOptions) pageJobs(cmd *cobra.Command, e *exploration, r *explore.Result) ([]*runner.Job, error) {
 	shown := r.Outcomes
 	if len(shown) > maxOnPage && !o.all {
 		shown = nil
@@ -53,7 +53,7 @@ func (o *exploreOptions) pageJobs(cmd *cobra.Command, e *exploration, r *outcome
 		}
 	}
 	var jobs []*runner.Job
-	written := e.subject.Run(outcomes.Change{}, false)
+	written := e.subject.Run(explore.Change{}, false)
 	for _, outcome := range shown {
 		plan, chooser, err := e.subject.Replay(outcome.Change)
 		if err != nil {

@@ -20,8 +20,8 @@ import (
 	"probesim.dev/internal/long"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner"
+	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/manifests"
 )
 
 // payloads are texts that a file can contain. Each is a command to GitHub's runner, or controls a

@@ -13,14 +13,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/incident"
-	"probesim.dev/incident/verdict"
-	"probesim.dev/incident/verdict/render"
+	"probesim.dev/internal/answers/incident"
+	"probesim.dev/internal/answers/incident/verdict"
+	"probesim.dev/internal/answers/incident/verdict/render"
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/runner/terminal"
-	"probesim.dev/report"
+	"probesim.dev/internal/show/report"
 )
 
 // incidentOptions are the flags of incident.

@@ -15,11 +15,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"probesim.dev/incident"
+	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/terminal"
-	"probesim.dev/scenarios/simulate"
+	"probesim.dev/internal/scenarios/simulate"
 )
 
 // clusterOptions are the flags of incident about the cluster that kubectl asks.

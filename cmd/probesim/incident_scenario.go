@@ -10,13 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/incident/scenario"
-	"probesim.dev/incident/verdict"
-	"probesim.dev/incident/verdict/render"
+	"probesim.dev/internal/answers/incident/scenario"
+	"probesim.dev/internal/answers/incident/verdict"
+	"probesim.dev/internal/answers/incident/verdict/render"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/terminal"
-	"probesim.dev/report"
-	"probesim.dev/scenarios/simulate"
+	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/report"
 )
 
 // writeScenario writes the scenarios of the verdicts that the answer shows, and says which facts

@@ -9,16 +9,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/check"
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/answers/measure"
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/runner/terminal"
+	"probesim.dev/internal/scenarios/draft"
+	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/internal/strict"
-	"probesim.dev/measure"
-	"probesim.dev/scenarios/draft"
-	"probesim.dev/scenarios/manifests"
-	"probesim.dev/scenarios/simulate"
 )
 
 // initOptions are the flags of init.

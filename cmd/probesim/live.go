@@ -14,15 +14,15 @@ import (
 	"github.com/spf13/cobra"
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/check"
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/live"
 	"probesim.dev/internal/runner/terminal"
+	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/value"
-	"probesim.dev/kube/podutil"
-	"probesim.dev/report"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/manifests"
 )
 
 // liveOptions are the flags of live.

@@ -12,11 +12,11 @@ import (
 
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/scenarios/whatif"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/format"
-	"probesim.dev/scenarios/manifests"
-	"probesim.dev/scenarios/simulate"
-	"probesim.dev/scenarios/whatif"
 )
 
 // loadAny loads the scenarios of files, or the scenario of a manifest and the events of --app. It

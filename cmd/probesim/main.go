@@ -18,7 +18,7 @@ import (
 	"probesim.dev/internal/runner/cleanup"
 	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/runner/terminal"
-	"probesim.dev/scenarios/simulate"
+	"probesim.dev/internal/scenarios/simulate"
 )
 
 func main() {

@@ -13,13 +13,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/check"
-	"probesim.dev/incident"
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/files"
+	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/internal/strict"
-	"probesim.dev/scenarios/simulate"
 )
 
 // manifestReader reads the manifests that a command line names.

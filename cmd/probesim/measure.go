@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/incident"
+	"probesim.dev/internal/answers/incident"
+	"probesim.dev/internal/answers/measure"
+	"probesim.dev/internal/answers/measure/render"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/terminal"
-	"probesim.dev/measure"
-	"probesim.dev/measure/render"
 )
 
 // measureOptions are the flags of measure.

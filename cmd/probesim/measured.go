@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/check"
-	"probesim.dev/incident"
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/answers/incident"
+	"probesim.dev/internal/answers/measure"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
-	"probesim.dev/measure"
 )
 
 // addMeasured adds the flag --measured.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/explore/outcomes"
+	"probesim.dev/explore"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/strict"
@@ -62,10 +62,10 @@ func mergeFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	var results []*outcomes.Result
+	var results []*explore.Result
 	bad := false
 	for _, shards := range parts {
-		r, err := outcomes.Merge(shards)
+		r, err := explore.Merge(shards)
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}
@@ -89,7 +89,7 @@ func mergeFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 	return nil
 }
 
-func (o *exploreOptions) writeMerged(cmd *cobra.Command, results []*outcomes.Result) error {
+func (o *exploreOptions) writeMerged(cmd *cobra.Command, results []*explore.Result) error {
 	var all []*scenarios.Scenario
 	var data []byte
 	if o.file != "" {
@@ -107,8 +107,8 @@ func (o *exploreOptions) writeMerged(cmd *cobra.Command, results []*outcomes.Res
 		}
 		if data == nil {
 			w := cmd.OutOrStdout()
-			if err := outcomes.Text(terminal.Safe(w), r,
-				outcomes.TextOptions{Options: terminal.Options(w), All: o.all}); err != nil {
+			if err := explore.Text(terminal.Safe(w), r,
+				explore.TextOptions{Options: terminal.Options(w), All: o.all}); err != nil {
 				return err
 			}
 			continue
@@ -117,7 +117,7 @@ func (o *exploreOptions) writeMerged(cmd *cobra.Command, results []*outcomes.Res
 		if k < 0 {
 			return &exitError{exitUsage, fmt.Errorf("%s has no scenario %q", printable.Text(o.file), r.Scenario)}
 		}
-		e := exploration{outcomes.Subject{Plan: all[k].Plan(r.Kubernetes, nil), Off: r.Off, JudgeAll: r.JudgeAll}, data}
+		e := exploration{explore.Subject{Plan: all[k].Plan(r.Kubernetes, nil), Off: r.Off, JudgeAll: r.JudgeAll}, data}
 		if err := o.writeText(cmd, &e, r); err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func (o *exploreOptions) writeMerged(cmd *cobra.Command, results []*outcomes.Res
 
 // readExplorations reads JSON outputs of explore. It groups the results by scenario and version, in
 // the order of the first file.
-func readExplorations(cmd *cobra.Command, paths []string) (parts [][]*outcomes.Result, engine string, err error) {
+func readExplorations(cmd *cobra.Command, paths []string) (parts [][]*explore.Result, engine string, err error) {
 	var errs []error
 	for _, path := range paths {
 		data, err := readFile(cmd, path, maxResult)
@@ -160,7 +160,7 @@ func readExplorations(cmd *cobra.Command, paths []string) (parts [][]*outcomes.R
 			return nil, "", fmt.Errorf("%s: has no exploration", printable.Text(path))
 		}
 		for _, r := range f.Explorations {
-			i := slices.IndexFunc(parts, func(p []*outcomes.Result) bool {
+			i := slices.IndexFunc(parts, func(p []*explore.Result) bool {
 				return p[0].Scenario == r.Scenario && p[0].Kubernetes == r.Kubernetes
 			})
 			if i < 0 {

@@ -165,11 +165,11 @@ func mutantSubjects(t *testing.T, dir string) (list []subject) {
 	})
 	any := func(string, []byte) bool { return true }
 	add("manifest", "../../scenarios/library/manifests/*.yaml", any)
-	add("manifest", "../../check/testdata/*.yaml", any)
+	add("manifest", "../../internal/answers/check/testdata/*.yaml", any)
 	add("manifest", "../../scenarios/library/rollouts/*.yaml", any)
-	add("recording", "../../incident/testdata/threads/*", any)
-	add("recording", "../../incident/testdata/pastes/*", any)
-	add("recording", "../../incident/testdata/recordings/*", any)
+	add("recording", "../../internal/answers/incident/testdata/threads/*", any)
+	add("recording", "../../internal/answers/incident/testdata/pastes/*", any)
+	add("recording", "../../internal/answers/incident/testdata/recordings/*", any)
 	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -6,14 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/check"
-	"probesim.dev/check/compare"
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/answers/compare"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner"
 	"probesim.dev/internal/runner/pool"
+	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/format"
-	"probesim.dev/scenarios/manifests"
 )
 
 // pairs returns the runs of the scenarios with each manifest, in the same order.

@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/explore/outcomes"
+	"probesim.dev/explore"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner"
 	"probesim.dev/internal/runner/terminal"
-	"probesim.dev/report"
-	"probesim.dev/report/diff"
-	"probesim.dev/scenarios/simulate"
+	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/diff"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -104,10 +104,10 @@ func replayWitness(cmd *cobra.Command, path string, o runOptions) error {
 }
 
 // repeated repeats the run of a witness, and returns an error if the trace is another one.
-func repeated(w *outcomes.Witness, s *outcomes.Subject, changed string) (*outcomes.Run, error) {
+func repeated(w *explore.Witness, s *explore.Subject, changed string) (*explore.Run, error) {
 	run := s.Run(w.Change, false)
 	hash := trace.Hash(run.Records)
-	failed := func(path, format string, args ...any) (*outcomes.Run, error) {
+	failed := func(path, format string, args ...any) (*explore.Run, error) {
 		return nil, &exitError{exitFailed, fmt.Errorf("%w%s", w.Errorf(path, format, args...), changed)}
 	}
 	if hash != w.TraceHash && run.Err != nil {
@@ -162,13 +162,13 @@ func short(hash string) string { return printable.Text(hash[:min(len(hash), 12)]
 
 // loadWitness loads a witness and the scenario that it is about. changed says what may be the
 // reason if the trace is another one.
-func loadWitness(cmd *cobra.Command, path string, o runOptions) (w *outcomes.Witness, s *outcomes.Subject,
+func loadWitness(cmd *cobra.Command, path string, o runOptions) (w *explore.Witness, s *explore.Subject,
 	changed string, err error) {
 	data, err := readManifest(cmd, path)
 	if err != nil {
 		return nil, nil, "", err
 	}
-	if w, err = outcomes.ReadWitness(path, data); err != nil {
+	if w, err = explore.ReadWitness(path, data); err != nil {
 		return nil, nil, "", err
 	}
 	file := cmp.Or(o.file, w.File)

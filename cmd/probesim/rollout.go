@@ -12,18 +12,18 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"probesim.dev/check"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/answers/rollout"
+	"probesim.dev/internal/answers/rollout/html"
+	"probesim.dev/internal/answers/rollout/render"
 	"probesim.dev/internal/runner/actions"
 	"probesim.dev/internal/runner/terminal"
+	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/value"
+	"probesim.dev/internal/world/router"
 	"probesim.dev/kube/profile"
-	"probesim.dev/report"
-	"probesim.dev/rollout"
-	"probesim.dev/rollout/html"
-	"probesim.dev/rollout/render"
-	"probesim.dev/router"
-	"probesim.dev/scenarios/simulate"
 )
 
 // rolloutFlags are the flags of rollout.

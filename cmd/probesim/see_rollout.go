@@ -9,12 +9,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
-	"probesim.dev/check"
+	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/terminal"
-	"probesim.dev/report"
-	"probesim.dev/scenarios/manifests"
-	"probesim.dev/scenarios/simulate"
+	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/report"
 )
 
 // eachDeployment visits the Deployments of valid manifests, with all Services.

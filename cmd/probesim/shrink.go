@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/explore/outcomes"
+	"probesim.dev/explore"
 	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/runner/terminal"
+	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/simulate"
 )
 
 // shrinkOptions are the flags of shrink.
@@ -104,7 +104,7 @@ func shrinkWitness(cmd *cobra.Command, witness string, o shrinkOptions) error {
 	search, stop := context.WithTimeout(cmd.Context(), limit)
 	defer stop()
 	small, err := s.Shrink(cmd.Context(), w.Change, data,
-		outcomes.ShrinkOptions{Finding: o.finding, Trials: maxTrials, ReadFile: readFile, Enough: func() bool {
+		explore.ShrinkOptions{Finding: o.finding, Trials: maxTrials, ReadFile: readFile, Enough: func() bool {
 			return search.Err() != nil
 		},
 			Progress: func(n int) { lines.Store(int64(n)) }})
@@ -128,7 +128,7 @@ func shrinkWitness(cmd *cobra.Command, witness string, o shrinkOptions) error {
 }
 
 // write writes the smallest scenario, and beside it the witness that it needs.
-func (o *shrinkOptions) write(cmd *cobra.Command, small *outcomes.Shrunk, w *outcomes.Witness) error {
+func (o *shrinkOptions) write(cmd *cobra.Command, small *explore.Shrunk, w *explore.Witness) error {
 	if err := writeFile(cmd.Context(), o.out, small.File, o.force); err != nil {
 		return err
 	}
@@ -150,13 +150,13 @@ func (o *shrinkOptions) write(cmd *cobra.Command, small *outcomes.Shrunk, w *out
 const maxTrials = 100_000
 
 // writeShrunkWitness writes a witness with the choices that a scenario file needs.
-func writeShrunkWitness(cmd *cobra.Command, o *shrinkOptions, name string, small *outcomes.Shrunk,
-	from *outcomes.Witness) error {
+func writeShrunkWitness(cmd *cobra.Command, o *shrinkOptions, name string, small *explore.Shrunk,
+	from *explore.Witness) error {
 	all, err := scenarios.Load(filepath.ToSlash(o.out))
 	if err != nil {
 		return err
 	}
-	s := outcomes.Subject{Plan: all[0].Plan(from.Kubernetes, nil), Off: from.Off, JudgeAll: true}
+	s := explore.Subject{Plan: all[0].Plan(from.Kubernetes, nil), Off: from.Off, JudgeAll: true}
 	w, err := s.Witness(small.Change, small.File)
 	if err != nil {
 		return err

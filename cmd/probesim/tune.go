@@ -10,14 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/check"
-	"probesim.dev/check/compare"
-	"probesim.dev/check/tune"
-	"probesim.dev/check/tune/html"
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/answers/compare"
+	"probesim.dev/internal/answers/tune"
+	"probesim.dev/internal/answers/tune/html"
 	"probesim.dev/internal/inplace"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/terminal"
-	"probesim.dev/report"
+	"probesim.dev/internal/show/report"
 )
 
 var tuneOutputs = []string{"table", "patch", "yaml", "json", "html"}

@@ -10,13 +10,13 @@ import (
 	"github.com/spf13/cobra"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"probesim.dev/check"
-	"probesim.dev/check/tune"
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/answers/rollout"
+	"probesim.dev/internal/answers/rollout/html"
+	"probesim.dev/internal/answers/rollout/render"
+	"probesim.dev/internal/answers/tune"
 	"probesim.dev/internal/runner/terminal"
-	"probesim.dev/report"
-	"probesim.dev/rollout"
-	"probesim.dev/rollout/html"
-	"probesim.dev/rollout/render"
+	"probesim.dev/internal/show/report"
 )
 
 // ofRollouts splits requirements into those on rollouts and the others.

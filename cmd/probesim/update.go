@@ -9,9 +9,9 @@ import (
 	"probesim.dev/internal/runner"
 	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/runner/terminal"
+	"probesim.dev/internal/scenarios/expect"
+	"probesim.dev/internal/scenarios/refresh"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/expect"
-	"probesim.dev/scenarios/refresh"
 )
 
 // checkUpdate rejects flags that change the runs of the files, whose results an update writes, or

@@ -14,9 +14,9 @@ import (
 
 	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/conformance/realkubelet"
-	"probesim.dev/report"
+	"probesim.dev/internal/scenarios/drive"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/drive"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )

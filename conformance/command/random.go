@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"probesim.dev/conformance/realkubelet"
+	"probesim.dev/internal/proof/random"
 	"probesim.dev/internal/value"
-	"probesim.dev/scenarios/random"
 )
 
 // randomFlags are the flags of the command random.

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"probesim.dev/conformance/kubelet/release"
+	"probesim.dev/internal/proof/random"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/random"
 )
 
 // TestMain lets the test binary replace the command when it starts itself as a worker.

@@ -8,10 +8,10 @@ import (
 
 	"probesim.dev/conformance/compare"
 	"probesim.dev/conformance/kubelet/release"
-	"probesim.dev/explore/shrink"
+	"probesim.dev/internal/answers/shrink"
+	"probesim.dev/internal/proof/random"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/random"
 )
 
 // seedOptions configure the comparison of random scenarios.

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"probesim.dev/conformance/realkubelet"
-	"probesim.dev/explore"
+	"probesim.dev/internal/proof/search"
+	"probesim.dev/internal/scenarios/drive"
 	"probesim.dev/kube/profile"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/drive"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -43,7 +43,7 @@ type Options struct {
 
 // Outcome is the result of a comparison.
 type Outcome struct {
-	explore.Result
+	search.Result
 	Plan *scenarios.Plan
 	Real []trace.Record // the trace of the real kubelet
 	want []trace.Record // the records of Real that are compared
@@ -72,7 +72,7 @@ func Plan(t *testing.T, p *scenarios.Plan, o Options) (*Outcome, error) {
 	}
 	out := &Outcome{Plan: p, Real: real.Records, want: compared(real.Records), RealTime: wall, SimTime: c.simTime()}
 	start := time.Now()
-	out.Result = explore.Follow(c.follow(real, out.want))
+	out.Result = search.Follow(c.follow(real, out.want))
 	out.FollowTime = time.Since(start)
 	return out, c.err
 }
@@ -158,26 +158,26 @@ func lossOf(r *trace.Record) loss {
 }
 
 // follow returns the options to follow a run of the real kubelet.
-func (c *comparison) follow(real *realkubelet.Result, want []trace.Record) explore.Options {
-	var requeues []explore.Requeue
+func (c *comparison) follow(real *realkubelet.Result, want []trace.Record) search.Options {
+	var requeues []search.Requeue
 	for _, d := range real.Draws {
 		if d.Requeue {
-			requeues = append(requeues, explore.Requeue{T: d.T, Fraction: d.Value})
+			requeues = append(requeues, search.Requeue{T: d.T, Fraction: d.Value})
 		}
 	}
-	var starts []explore.Start
+	var starts []search.Start
 	for _, s := range real.StartDraws {
-		start := explore.Start{T: s.T, Fractions: s.Values}
+		start := search.Start{T: s.T, Fractions: s.Values}
 		for _, r := range s.Runs {
-			start.Runs = append(start.Runs, explore.FirstRun(r))
+			start.Runs = append(start.Runs, search.FirstRun(r))
 		}
 		starts = append(starts, start)
 	}
-	log := make([]explore.Turn, len(real.Turns))
+	log := make([]search.Turn, len(real.Turns))
 	for i, t := range real.Turns {
-		log[i] = explore.Turn(t)
+		log[i] = search.Turn(t)
 	}
-	return explore.Options{
+	return search.Options{
 		Log:      log,
 		Run:      c.simulate,
 		Want:     want,
@@ -188,7 +188,7 @@ func (c *comparison) follow(real *realkubelet.Result, want []trace.Record) explo
 	}
 }
 
-// simulate implements explore.Run.
+// simulate implements search.Run.
 func (c *comparison) simulate(ch choose.Chooser, clock func(func() virtual.Time), until virtual.Time,
 	internal bool) ([]trace.Record, error) {
 	if err := c.step(); err != nil {

@@ -10,9 +10,9 @@ import (
 
 	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/conformance/realkubelet"
+	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/expect"
 	"probesim.dev/scenarios/library"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"

@@ -12,13 +12,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"probesim.dev/apiserver/admission"
 	"probesim.dev/conformance/realkubelet"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/scenarios/drive"
+	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/kube/kubeletconfig"
 	"probesim.dev/kube/profile"
 	"probesim.dev/node"
-	"probesim.dev/scenarios/drive"
 	"probesim.dev/sim/virtual"
 )
 

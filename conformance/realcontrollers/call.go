@@ -12,10 +12,10 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"probesim.dev/apiserver/store"
-	"probesim.dev/controller/deployment"
-	"probesim.dev/controller/endpointslice"
-	"probesim.dev/controller/replicaset"
+	"probesim.dev/internal/world/apiserver/store"
+	"probesim.dev/internal/world/controller/deployment"
+	"probesim.dev/internal/world/controller/endpointslice"
+	"probesim.dev/internal/world/controller/replicaset"
 	"probesim.dev/trace"
 )
 

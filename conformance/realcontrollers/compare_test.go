@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"probesim.dev/conformance/kubelet/release"
-	"probesim.dev/explore"
+	"probesim.dev/internal/proof/search"
 	"probesim.dev/kube/profile"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
@@ -13,7 +13,7 @@ import (
 
 // follow runs a scenario on the real controllers, searches for the same run of the simulator's, and
 // returns the number of records.
-func follow(t *testing.T, s Scenario) (explore.Result, int) {
+func follow(t *testing.T, s Scenario) (search.Result, int) {
 	t.Helper()
 	p, _ := profile.Named(release.Version)
 	want, turns, err := Run(t, s, p)
@@ -21,7 +21,7 @@ func follow(t *testing.T, s Scenario) (explore.Result, int) {
 		t.Fatal(err)
 	}
 	want = compared(want)
-	r := explore.Follow(explore.Options{
+	r := search.Follow(search.Options{
 		Want: want, Duration: s.Duration, Log: turns, Budget: 20,
 		Run: func(c choose.Chooser, clock func(func() virtual.Time), until virtual.Time, _ bool) ([]trace.Record,
 			error) {

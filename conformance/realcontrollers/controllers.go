@@ -17,8 +17,8 @@ import (
 	"k8s.io/kubernetes/pkg/controller/endpointslice"
 	"k8s.io/kubernetes/pkg/controller/replicaset"
 
-	"probesim.dev/apiserver/store"
-	"probesim.dev/controller"
+	"probesim.dev/internal/world/apiserver/store"
+	"probesim.dev/internal/world/controller"
 )
 
 // controllerManager is the component of the controllers, which share its caches.

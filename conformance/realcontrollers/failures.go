@@ -8,7 +8,7 @@ import (
 	"github.com/go-logr/logr"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
-	"probesim.dev/controller"
+	"probesim.dev/internal/world/controller"
 	"probesim.dev/trace"
 )
 

@@ -12,16 +12,16 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
-	"probesim.dev/apiserver/admission"
-	"probesim.dev/apiserver/store"
-	"probesim.dev/explore"
+	"probesim.dev/internal/proof/search"
+	"probesim.dev/internal/world/apiserver/admission"
+	"probesim.dev/internal/world/apiserver/store"
 	"probesim.dev/kube/profile"
 	"probesim.dev/trace"
 )
 
 // Run runs a scenario on the real controllers of the release. The turns are the calls of the
 // controllers in their order.
-func Run(t *testing.T, s Scenario, p profile.Profile) (records []trace.Record, turns []explore.Turn, err error) {
+func Run(t *testing.T, s Scenario, p profile.Profile) (records []trace.Record, turns []search.Turn, err error) {
 	klog.SetLogger(logr.Discard())
 	// the log of turns is the order of execution while one goroutine runs at a time
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -34,7 +34,7 @@ func Run(t *testing.T, s Scenario, p profile.Profile) (records []trace.Record, t
 }
 
 // run runs a scenario in the present bubble.
-func run(s Scenario, p profile.Profile) ([]trace.Record, []explore.Turn, error) {
+func run(s Scenario, p profile.Profile) ([]trace.Record, []search.Turn, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	api := newStandIn(p, time.Now().Add(startUp), ctx.Done())
 	if err := api.Start(ctx); err != nil {

@@ -12,11 +12,11 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
-	"probesim.dev/apiserver"
-	"probesim.dev/apiserver/store"
 	"probesim.dev/conformance/kubelet/release"
-	"probesim.dev/controller"
-	"probesim.dev/router"
+	"probesim.dev/internal/world/apiserver"
+	"probesim.dev/internal/world/apiserver/store"
+	"probesim.dev/internal/world/controller"
+	"probesim.dev/internal/world/router"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )

@@ -6,9 +6,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/apiserver/admission"
-	"probesim.dev/apiserver/store"
-	"probesim.dev/controller"
+	"probesim.dev/internal/world/apiserver/admission"
+	"probesim.dev/internal/world/apiserver/store"
+	"probesim.dev/internal/world/controller"
 	"probesim.dev/trace"
 )
 

@@ -7,13 +7,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"probesim.dev/apiserver"
-	"probesim.dev/apiserver/admission"
-	"probesim.dev/apiserver/store"
-	"probesim.dev/controller"
+	"probesim.dev/internal/world/apiserver"
+	"probesim.dev/internal/world/apiserver/admission"
+	"probesim.dev/internal/world/apiserver/store"
+	"probesim.dev/internal/world/controller"
+	"probesim.dev/internal/world/router"
 	"probesim.dev/kube/kubeletconfig"
 	"probesim.dev/kube/profile"
-	"probesim.dev/router"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )

@@ -8,10 +8,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/apiserver"
-	"probesim.dev/apiserver/store"
-	"probesim.dev/controller"
-	"probesim.dev/explore"
+	"probesim.dev/internal/proof/search"
+	"probesim.dev/internal/world/apiserver"
+	"probesim.dev/internal/world/apiserver/store"
+	"probesim.dev/internal/world/controller"
 	"probesim.dev/kube/profile"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -25,7 +25,7 @@ type standIn struct {
 	trace trace.Recorder
 
 	log   sync.Mutex
-	taken []explore.Turn // the turns, in their order
+	taken []search.Turn // the turns, in their order
 }
 
 func newStandIn(p profile.Profile, zero time.Time, ended <-chan struct{}) *standIn {
@@ -42,10 +42,10 @@ func newStandIn(p profile.Profile, zero time.Time, ended <-chan struct{}) *stand
 func (k *standIn) turn(process, point string) {
 	k.log.Lock()
 	defer k.log.Unlock()
-	k.taken = append(k.taken, explore.Turn{T: k.now(), Process: process, Point: point})
+	k.taken = append(k.taken, search.Turn{T: k.now(), Process: process, Point: point})
 }
 
-func (k *standIn) turnsList() []explore.Turn {
+func (k *standIn) turnsList() []search.Turn {
 	k.log.Lock()
 	defer k.log.Unlock()
 	return slices.Clone(k.taken)

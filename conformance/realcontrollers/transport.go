@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"probesim.dev/apiserver/admission"
-	"probesim.dev/apiserver/store"
+	"probesim.dev/internal/world/apiserver/admission"
+	"probesim.dev/internal/world/apiserver/store"
 )
 
 // The resources that are not in the store: one node, and events, which are thrown away.

@@ -15,8 +15,8 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 
-	"probesim.dev/apiserver/store"
-	"probesim.dev/controller"
+	"probesim.dev/internal/world/apiserver/store"
+	"probesim.dev/internal/world/controller"
 )
 
 // Turns is the log of what the goroutines of the real controllers do, in its order: a cache takes a

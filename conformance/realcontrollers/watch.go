@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"probesim.dev/apiserver/store"
+	"probesim.dev/internal/world/apiserver/store"
 	"probesim.dev/sim/virtual"
 )
 

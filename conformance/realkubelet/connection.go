@@ -4,8 +4,8 @@ import (
 	"errors"
 	"time"
 
-	"probesim.dev/apiserver"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/world/apiserver"
 )
 
 // connection connects one kubelet to its surroundings: it carries the calls to the runtime and the

@@ -12,7 +12,7 @@ import (
 	kubetypes "k8s.io/kubelet/pkg/types"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/kube/podutil"
+	"probesim.dev/internal/podutil"
 )
 
 func (r *runtimeService) CreateContainer(_ context.Context, sandboxID string, config *runtimeapi.ContainerConfig,

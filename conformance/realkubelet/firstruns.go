@@ -11,7 +11,7 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/prober/results"
 	"k8s.io/kubernetes/pkg/kubelet/status"
 
-	"probesim.dev/kube/podutil"
+	"probesim.dev/internal/podutil"
 	"probesim.dev/prober"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"

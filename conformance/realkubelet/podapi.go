@@ -13,10 +13,10 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
 
-	"probesim.dev/apiserver"
-	"probesim.dev/apiserver/admission"
-	"probesim.dev/apiserver/store"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/world/apiserver"
+	"probesim.dev/internal/world/apiserver/admission"
+	"probesim.dev/internal/world/apiserver/store"
 	"probesim.dev/kube/profile"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"

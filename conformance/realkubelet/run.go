@@ -13,9 +13,9 @@ import (
 	"k8s.io/mount-utils"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/scenarios/drive"
 	"probesim.dev/kube/kubeletconfig"
 	simulator "probesim.dev/node"
-	"probesim.dev/scenarios/drive"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )

@@ -13,7 +13,7 @@ import (
 
 	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/fakeruntime"
-	"probesim.dev/scenarios/drive"
+	"probesim.dev/internal/scenarios/drive"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )

@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
 
-	"probesim.dev/apiserver/admission"
-	"probesim.dev/apiserver/store"
 	"probesim.dev/fakeruntime"
-	"probesim.dev/kube/podutil"
+	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/world/apiserver/admission"
+	"probesim.dev/internal/world/apiserver/store"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )

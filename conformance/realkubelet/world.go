@@ -8,9 +8,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"probesim.dev/apiserver/admission"
 	"probesim.dev/fakeruntime"
-	"probesim.dev/scenarios/drive"
+	"probesim.dev/internal/scenarios/drive"
+	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )

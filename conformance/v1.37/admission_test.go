@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
 
-	"probesim.dev/apiserver/admission"
+	"probesim.dev/internal/world/apiserver/admission"
 )
 
 // TestAdmission checks that package admission gives random pods the same defaults as the API

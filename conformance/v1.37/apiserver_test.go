@@ -31,7 +31,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/batch/job"
 	"k8s.io/kubernetes/pkg/registry/core/pod"
 
-	"probesim.dev/apiserver/admission"
+	"probesim.dev/internal/world/apiserver/admission"
 )
 
 // answer is the API server's response to a manifest.

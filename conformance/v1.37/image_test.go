@@ -9,7 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/apiserver/admission"
+	"probesim.dev/internal/world/apiserver/admission"
 )
 
 // TestImage checks that package admission accepts the same image names as the kubelet, and sets the

@@ -15,8 +15,8 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
 
-	"probesim.dev/apiserver/admission"
-	kubepodutil "probesim.dev/kube/podutil"
+	kubepodutil "probesim.dev/internal/podutil"
+	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/kube/profile"
 )
 

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kubernetes/pkg/util/parsers"
 
-	"probesim.dev/apiserver/admission"
+	"probesim.dev/internal/world/apiserver/admission"
 )
 
 // TestSchedule checks that package admission accepts the same CronJob schedules as the API server.

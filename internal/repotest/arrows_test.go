@@ -1,6 +1,7 @@
 package repotest
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,38 +14,78 @@ import (
 var layers = [][]string{
 	{"sim/virtual", "internal/printable", "internal/input", "internal/githubrunner", "internal/long",
 		"internal/runner/cleanup"},
-	{"internal/queue", "internal/strict", "internal/junit", "sim/choose", "sim/limit", "trace", "kube"},
-	{"sim", "internal/value", "internal/inplace", "apiserver/admission"},
-	{"apiserver/store"},
-	{"trace/match", "trace/invariant", "trace/traffic", "status", "fakeruntime", "apiserver", "prober/results",
-		"report"},
-	{"report/html", "report/perfetto", "prober", "controller"},
+	{"internal/queue", "internal/strict", "internal/show/junit", "sim/choose", "sim/limit", "trace", "kube",
+		"internal/podutil"},
+	{"sim", "internal/value", "internal/inplace", "internal/world/apiserver/admission"},
+	{"internal/world/apiserver/store"},
+	{"trace/match", "trace/traffic", "status", "fakeruntime", "internal/world/apiserver", "prober/results"},
+	{"internal/show", "internal/proof/invariant"},
+	{"internal/show/report"},
+	{"internal/show/html", "internal/show/perfetto", "prober", "internal/world/controller"},
 	{"prober/preview138"},
-	{"kubelet", "controller/deployment", "controller/replicaset", "controller/endpointslice", "router"},
+	{"kubelet", "internal/world/controller/deployment", "internal/world/controller/replicaset",
+		"internal/world/controller/endpointslice", "internal/world/router"},
 	{"node"},
 	{"scenarios/format"},
-	{"scenarios/program"},
-	{"scenarios/manifests"},
+	{"internal/scenarios/program"},
+	{"internal/scenarios/manifests"},
 	{"scenarios/plan"},
-	{"scenarios/validation", "scenarios/drive"},
+	{"internal/scenarios/validation", "internal/scenarios/drive"},
 	{"scenarios"},
-	{"scenarios/expect", "scenarios/library", "scenarios/random", "scenarios/schema"},
-	{"scenarios/simulate", "scenarios/refresh"},
-	{"scenarios/draft", "scenarios/verdict", "bounds"},
-	{"scenarios/whatif"},
-	{"incident"},
-	{"measure"},
-	{"check"},
-	{"check/render", "check/witness", "measure/render", "rollout"},
-	{"rollout/render"},
-	{"check/html", "check/compare", "check/tune", "rollout/html"},
-	{"check/compare/html", "check/tune/html", "incident/verdict"},
-	{"incident/scenario", "incident/verdict/render"},
+	{"internal/scenarios/expect", "internal/scenarios/schema", "scenarios/library", "internal/proof/random"},
+	{"internal/scenarios/simulate", "internal/scenarios/refresh"},
+	{"internal/scenarios", "internal/answers/bounds"},
+	{"internal/scenarios/whatif"},
+	{"internal/answers/incident"},
+	{"internal/answers/measure"},
+	{"internal/answers/check"},
+	{"internal/answers/check/render", "internal/answers/check/witness", "internal/answers/measure/render",
+		"internal/answers/rollout"},
+	{"internal/answers/rollout/render"},
+	{"internal/answers/check/html", "internal/answers/compare", "internal/answers/tune",
+		"internal/answers/rollout/html"},
+	{"internal/answers/compare/html", "internal/answers/tune/html", "internal/answers/incident/verdict"},
+	{"internal/answers/incident/scenario", "internal/answers/incident/verdict/render"},
+	{"internal/answers/coverage", "internal/answers/invariants", "internal/answers/shrink"},
 	{"probetest"},
-	{"explore/coverage", "explore/invariants", "explore/shrink"},
-	{"explore"},
+	{"explore", "internal/proof"},
 	{"internal/runner"},
+	{"internal/proof/soak"},
 	{"cmd", "ginkgokit", "internal/repotest", "."},
+}
+
+// public lists the packages that users import. The root holds them, and no other packages but the
+// command.
+var public = []string{
+	"explore", "fakeruntime", "ginkgokit", "kube/kubeletconfig", "kube/profile", "kubelet", "node", "prober",
+	"prober/preview138", "prober/results", "probetest", "scenarios", "scenarios/format", "scenarios/library",
+	"scenarios/plan", "sim", "sim/choose", "sim/limit", "sim/virtual", "status", "trace", "trace/match",
+	"trace/traffic",
+}
+
+func TestPublicPackages(t *testing.T) {
+	found := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.dir != "." && !under(s.dir, "cmd") && !strings.Contains("/"+s.dir+"/", "/internal/") {
+			found[s.dir] = true
+		}
+	}
+	if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, public) {
+		t.Errorf("users can import the packages\n%s\nwant\n%s\nMove a new package below internal, or add it to "+
+			"public and to docs/api.md", strings.Join(got, "\n"), strings.Join(public, "\n"))
+	}
+}
+
+// TestProofsStandApart checks that only proofs, tests and the conformance modules import what
+// serves proofs.
+func TestProofsStandApart(t *testing.T) {
+	for _, s := range sources(t) {
+		for name, spec := range s.imports() {
+			if under(name, module+"/internal/proof") && !s.test && !under(s.dir, "internal/proof") {
+				t.Errorf("%s: %s serves proofs, and %s must not import it", s.at(spec), name, s.dir)
+			}
+		}
+	}
 }
 
 // leaves lists packages that may import only the packages listed here, besides the standard
@@ -56,15 +97,15 @@ var leaves = map[string][]string{
 	"sim/limit":      {module + "/sim/virtual"},
 	"sim/virtual":    nil,
 	"internal/queue": {module + "/sim/virtual"},
-	"apiserver/store": {
+	"internal/world/apiserver/store": {
 		"k8s.io/api/apps/v1", "k8s.io/api/core/v1", "k8s.io/api/discovery/v1", "k8s.io/apimachinery/pkg/api/equality",
 		"k8s.io/apimachinery/pkg/api/errors",
 		"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/runtime", "k8s.io/apimachinery/pkg/types",
 	},
-	"trace":        {module + "/sim/virtual", module + "/internal/printable"},
-	"kube/profile": {"k8s.io/apimachinery/pkg/util/version"},
-	"kube/podutil": {"k8s.io/api/core/v1"},
-	"fakeruntime":  {module + "/sim/virtual", module + "/trace"},
+	"trace":            {module + "/sim/virtual", module + "/internal/printable"},
+	"kube/profile":     {"k8s.io/apimachinery/pkg/util/version"},
+	"internal/podutil": {"k8s.io/api/core/v1"},
+	"fakeruntime":      {module + "/sim/virtual", module + "/trace"},
 
 	"kube/kubeletconfig": nil,
 }

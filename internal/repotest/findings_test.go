@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"probesim.dev/check/render"
+	"probesim.dev/internal/answers/check/render"
 )
 
 // TestFindingsPage checks that docs/findings.md is what 'probesim check --explain' prints. With

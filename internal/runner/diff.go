@@ -9,10 +9,10 @@ import (
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/pool"
+	"probesim.dev/internal/show/diff"
+	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/show/summary"
 	"probesim.dev/kube/profile"
-	"probesim.dev/report"
-	"probesim.dev/report/diff"
-	"probesim.dev/report/summary"
 	"probesim.dev/scenarios"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/runner/terminal"
+	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/value"
-	"probesim.dev/report"
-	"probesim.dev/scenarios/simulate"
 )
 
 // DiffFormats are the values of Options.Format for Diff. Without a value, it is text.

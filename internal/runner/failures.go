@@ -3,8 +3,8 @@ package runner
 import (
 	"slices"
 
-	"probesim.dev/report"
-	"probesim.dev/scenarios/expect"
+	"probesim.dev/internal/scenarios/expect"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios/format"
 )
 

@@ -7,11 +7,11 @@ import (
 	"slices"
 
 	"probesim.dev/internal/runner/actions"
+	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
-	"probesim.dev/report"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/simulate"
 )
 
 // finish writes reports over all runs, and returns the worst outcome.

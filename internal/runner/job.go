@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"probesim.dev/internal/runner/pool"
-	"probesim.dev/report"
+	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/simulate"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"

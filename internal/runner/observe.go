@@ -6,8 +6,8 @@ import (
 	"io"
 
 	"probesim.dev/internal/runner/pool"
+	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/internal/strict"
-	"probesim.dev/scenarios/expect"
 )
 
 // Observe simulates jobs, and returns what their observed expectations see. The error is an

@@ -10,15 +10,15 @@ import (
 
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/runner/terminal"
-	"probesim.dev/report"
-	"probesim.dev/report/html"
-	"probesim.dev/report/perfetto"
-	"probesim.dev/report/summary"
-	"probesim.dev/report/why"
+	"probesim.dev/internal/scenarios/expect"
+	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/html"
+	"probesim.dev/internal/show/perfetto"
+	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/show/summary"
+	"probesim.dev/internal/show/why"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/expect"
 	"probesim.dev/scenarios/format"
-	"probesim.dev/scenarios/simulate"
 )
 
 // Formats are the values of Options.Format.

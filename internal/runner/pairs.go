@@ -6,11 +6,11 @@ import (
 	"io"
 	"slices"
 
-	"probesim.dev/check/compare"
+	"probesim.dev/internal/answers/compare"
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/runner/terminal"
-	"probesim.dev/report/summary"
-	"probesim.dev/scenarios/simulate"
+	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/summary"
 )
 
 // pairRun is a run with each manifest.

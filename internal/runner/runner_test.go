@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"probesim.dev/internal/runner/pool"
+	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/node"
-	"probesim.dev/report"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/simulate"
 	"probesim.dev/sim/virtual"
 )
 

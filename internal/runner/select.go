@@ -9,10 +9,10 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/simulate"
 	"probesim.dev/sim/virtual"
 )
 

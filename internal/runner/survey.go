@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"probesim.dev/internal/runner/pool"
-	"probesim.dev/report"
-	"probesim.dev/scenarios/simulate"
+	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/report"
 )
 
 // MaxShown is the number of runs of a case that a page or a Perfetto file shows, unless --all-runs

@@ -10,9 +10,9 @@ import (
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/pool"
-	"probesim.dev/report"
+	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/simulate"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )

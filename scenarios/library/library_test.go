@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"probesim.dev/internal/long"
+	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/expect"
 )
 
 // TestMain lets the garbage collector run less often: the heap of a run is small, and the runs

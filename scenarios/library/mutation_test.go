@@ -11,7 +11,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/long"
-	"probesim.dev/scenarios/expect"
+	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/scenarios/format"
 )
 

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"probesim.dev/internal/long"
+	"probesim.dev/internal/proof/random"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/random"
 	"probesim.dev/trace"
 	"probesim.dev/trace/match"
 )

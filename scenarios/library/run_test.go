@@ -9,11 +9,11 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/scenarios/drive"
+	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/internal/value"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/drive"
-	"probesim.dev/scenarios/expect"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )

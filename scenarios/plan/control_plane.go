@@ -5,8 +5,8 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/value"
+	"probesim.dev/internal/world/router"
 	"probesim.dev/node"
-	"probesim.dev/router"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/trace/traffic"
 )

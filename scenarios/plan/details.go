@@ -3,8 +3,8 @@ package plan
 import (
 	"slices"
 
+	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/scenarios/format"
-	"probesim.dev/scenarios/program"
 )
 
 // NeedsDetails reports whether the scenario asks for fields of a status that a trace has only with

@@ -8,14 +8,14 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/apiserver/admission"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
+	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/kube/kubeletconfig"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios/format"
-	"probesim.dev/scenarios/program"
 	"probesim.dev/sim/virtual"
 )
 

@@ -8,13 +8,13 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/apiserver/admission"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/internal/value"
+	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios/format"
-	"probesim.dev/scenarios/manifests"
-	"probesim.dev/scenarios/program"
 )
 
 // Workload is an entry of spec.pods with its manifest and compiled programs.

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"probesim.dev/report"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/plan"
 )

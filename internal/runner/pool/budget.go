@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"sync"
 
+	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/node"
-	"probesim.dev/scenarios/simulate"
 )
 
 // budget divides the memory among the runs of a command.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"probesim.dev/scenarios/simulate"
+	"probesim.dev/internal/scenarios/simulate"
 )
 
 func TestParseMemory(t *testing.T) {

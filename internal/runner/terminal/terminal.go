@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"probesim.dev/internal/printable"
-	"probesim.dev/report"
+	"probesim.dev/internal/show/report"
 )
 
 // Output is the standard output of a command. It remembers the first write error, because cobra

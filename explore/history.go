@@ -1,0 +1,243 @@
+package explore
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"probesim.dev/internal/scenarios/expect"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// History is what a run shows to users of the API and of the containers: without times, and without
+// an order between pods.
+type History struct {
+	Pods []PodHistory `json:"pods"`
+	// Objects are the histories of Deployments and Services, by name. Empty without a control
+	// plane.
+	Objects []ObjectHistory `json:"objects,omitempty"`
+	// Failed are the expectations that failed.
+	Failed []string `json:"failedExpectations,omitempty"`
+	// Broken are the invariants that the run breaks, by class.
+	Broken []Breach `json:"broken,omitempty"`
+	// Error is why the run ended early.
+	Error string `json:"error,omitempty"`
+}
+
+// ObjectHistory is the history of a Deployment, or of what a router does for a Service.
+type ObjectHistory struct {
+	Object string   `json:"object"` // such as "Deployment default/web"
+	Events []string `json:"events"`
+}
+
+// PodHistory is the history of one pod.
+type PodHistory struct {
+	Pod        string             `json:"pod"`    // namespace/name
+	Status     []string           `json:"status"` // the published statuses, without repetitions
+	Containers []ContainerHistory `json:"containers"`
+}
+
+// ContainerHistory has the starts, stops and exits of a container.
+type ContainerHistory struct {
+	Container string   `json:"container"`
+	Events    []string `json:"events"`
+}
+
+// Breach is a broken invariant.
+type Breach struct {
+	Invariant string `json:"invariant"`
+	Case      string `json:"case"`
+	Pod       string `json:"pod"`
+	Container string `json:"container"`
+	Known     string `json:"known,omitempty"` // the bug of the kubelet, such as "B18 #141155"; empty: not known
+}
+
+func (b Breach) String() string { return b.Invariant + ": " + b.Case }
+
+// historyOf returns the history of a run, and the times of its entries: for each pod its statuses,
+// then the events of its containers.
+func historyOf(r *Run) (History, []virtual.Time) {
+	b := &historian{pods: map[string]*podHistorian{}}
+	for i := range r.Records {
+		b.follow(&r.Records[i])
+	}
+	slices.SortFunc(b.list, func(x, y *podHistorian) int { return cmp.Compare(x.Pod, y.Pod) })
+	var h History
+	var times []virtual.Time
+	for _, p := range b.list {
+		slices.SortFunc(p.list, func(x, y *containerHistorian) int { return cmp.Compare(x.Container, y.Container) })
+		times = append(times, p.times...)
+		for _, c := range p.list {
+			p.Containers = append(p.Containers, c.ContainerHistory)
+			times = append(times, c.times...)
+		}
+		h.Pods = append(h.Pods, p.PodHistory)
+	}
+	h.Objects = objectsOf(r.Records)
+	for i, result := range r.Results {
+		if result.Outcome == expect.Failed {
+			h.Failed = append(h.Failed, expectName(i, result))
+		}
+	}
+	for _, v := range r.Violations {
+		breach := Breach{Invariant: v.Invariant, Case: v.Case, Pod: v.Pod, Container: v.Container}
+		if v.Known != nil {
+			breach.Known = v.Known.String()
+		}
+		h.Broken = append(h.Broken, breach)
+	}
+	slices.SortFunc(h.Broken, func(x, y Breach) int {
+		return cmp.Or(cmp.Compare(x.Invariant, y.Invariant), cmp.Compare(x.Case, y.Case), cmp.Compare(x.Pod, y.Pod),
+			cmp.Compare(x.Container, y.Container))
+	})
+	return h, times
+}
+
+func expectName(i int, r expect.Result) string {
+	if r.Expect.Name != "" {
+		return r.Expect.Name
+	}
+	return fmt.Sprintf("spec.expect[%d]", i)
+}
+
+type historian struct {
+	pods map[string]*podHistorian
+	list []*podHistorian
+}
+
+type podHistorian struct {
+	PodHistory
+	last       *trace.PodStatus
+	times      []virtual.Time
+	containers map[string]*containerHistorian
+	list       []*containerHistorian
+}
+
+type containerHistorian struct {
+	ContainerHistory
+	times []virtual.Time
+}
+
+func (b *historian) pod(key string) *podHistorian {
+	p := b.pods[key]
+	if p == nil {
+		p = &podHistorian{PodHistory: PodHistory{Pod: key}, containers: map[string]*containerHistorian{}}
+		b.pods[key] = p
+		b.list = append(b.list, p)
+	}
+	return p
+}
+
+func (p *podHistorian) event(r *trace.Record, text string) {
+	c := p.containers[r.Container]
+	if c == nil {
+		c = &containerHistorian{ContainerHistory: ContainerHistory{Container: r.Container}}
+		p.containers[r.Container] = c
+		p.list = append(p.list, c)
+	}
+	c.Events, c.times = append(c.Events, text), append(c.times, r.T)
+}
+
+func (p *podHistorian) status(r *trace.Record, text string) {
+	p.Status, p.times = append(p.Status, text), append(p.times, r.T)
+}
+
+func (b *historian) follow(r *trace.Record) {
+	switch r.Kind {
+	case trace.StatusPatched:
+		p := b.pod(r.Pod)
+		if r.Status != nil && (p.last == nil || !sameStatus(p.last, r.Status)) {
+			p.status(r, statusText(r.Status))
+			p.last = r.Status
+		}
+	case trace.PodRemoved:
+		p := b.pod(r.Pod)
+		p.status(r, "removed")
+		p.last = nil
+	case trace.ContainerStarted:
+		b.pod(r.Pod).event(r, "start "+strconv.Itoa(r.Instance))
+	case trace.ContainerStopping:
+		b.pod(r.Pod).event(r, "stop "+r.Reason)
+	case trace.ContainerExited:
+		b.pod(r.Pod).event(r, "exit "+strconv.Itoa(int(r.ExitCode)))
+	}
+}
+
+// sameStatus reports whether two statuses are the same for a history, which leaves out conditions
+// other than Ready.
+func sameStatus(a, b *trace.PodStatus) bool {
+	return a.Phase == b.Phase && a.Ready == b.Ready &&
+		slices.EqualFunc(a.Containers, b.Containers, func(x, y trace.ContainerStatus) bool {
+			x.ExitCode, y.ExitCode = 0, 0
+			x.Details, y.Details = nil, nil
+			return x == y
+		})
+}
+
+// statusText writes a status, such as "Running, ready; app running, started, ready, 1 restart".
+func statusText(s *trace.PodStatus) string {
+	var b strings.Builder
+	b.Grow(32 + 64*len(s.Containers))
+	b.WriteString(s.Phase)
+	if s.Ready {
+		b.WriteString(", ready")
+	}
+	for i := range s.Containers {
+		c := &s.Containers[i]
+		b.WriteString("; " + c.Name + " " + c.State)
+		if c.Reason != "" {
+			b.WriteString(" " + c.Reason)
+		}
+		if c.Started {
+			b.WriteString(", started")
+		}
+		if c.Ready {
+			b.WriteString(", ready")
+		}
+		switch {
+		case c.RestartCount == 1:
+			b.WriteString(", 1 restart")
+		case c.RestartCount > 1:
+			b.WriteString(", " + strconv.Itoa(int(c.RestartCount)) + " restarts")
+		}
+	}
+	return b.String()
+}
+
+// ID identifies a history: equal histories have equal IDs.
+func (h *History) ID() string {
+	var b strings.Builder
+	for _, p := range h.Pods {
+		b.WriteString("pod " + p.Pod + "\n")
+		for _, s := range p.Status {
+			b.WriteString(s + "\n")
+		}
+		for _, c := range p.Containers {
+			b.WriteString("container " + c.Container + "\n" + strings.Join(c.Events, "\n") + "\n")
+		}
+	}
+	for _, o := range h.Objects {
+		b.WriteString("object " + o.Object + "\n" + strings.Join(o.Events, "\n") + "\n")
+	}
+	for _, f := range h.Failed {
+		b.WriteString("failed " + f + "\n")
+	}
+	for _, x := range h.Broken {
+		b.WriteString("broken " + x.String() + " " + x.Pod + "/" + x.Container + "\n")
+	}
+	b.WriteString("error " + h.Error)
+	sum := sha256.Sum256([]byte(b.String()))
+	return hex.EncodeToString(sum[:6])
+}
+
+// Bad reports whether the history fails an expectation or breaks an invariant in a way that is not
+// a known bug of the kubelet.
+func (h *History) Bad() bool {
+	return len(h.Failed) > 0 || h.Error != "" || slices.ContainsFunc(h.Broken,
+		func(b Breach) bool { return b.Known == "" })
+}

@@ -1,0 +1,913 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/internal/answers/bounds"
+	"probesim.dev/internal/printable"
+	"probesim.dev/internal/scenarios/program"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+	"probesim.dev/prober"
+	"probesim.dev/trace"
+)
+
+// Broken says which probe of a container can never run, and why, if one of the rows has no meaning
+// then. It returns an empty string otherwise.
+func (a *Admitted) Broken(container string, rows []RowID) string {
+	s := &simulation{Admitted: a, container: container}
+	broken := s.brokenProbes()
+	for _, p := range trace.ProbeTypes {
+		if broken[p] == "" || !slices.ContainsFunc(rows, func(id RowID) bool { return id.needs(p, s.spec()) }) {
+			continue
+		}
+		for _, f := range findBroken(s.spec(), broken) {
+			if f.Field == string(p)+"Probe" {
+				return f.Message
+			}
+		}
+		return fmt.Sprintf("The %s probe does not ask the container: %s.", p, broken[p])
+	}
+	return ""
+}
+
+// findBroken finds probes that can never run, such as one of a named port that does not exist: a
+// healthy program gets no request. The figures are those without them.
+func findBroken(c *v1.Container, broken map[trace.Probe]string) (list []Finding) {
+	for _, p := range trace.ProbeTypes {
+		if strings.HasPrefix(broken[p], asksHost) {
+			continue // otherHost says more
+		}
+		if because := broken[p]; because != "" {
+			list = append(list, Finding{ID: BrokenProbe, Severity: Error, Field: string(p) + "Probe",
+				Fix:     correctPort(c, p),
+				Summary: fmt.Sprintf("its %s probe can never run: %s", p, because),
+				Message: fmt.Sprintf("The %s probe can never run: %s. %s", p, because, consequence[p])})
+		}
+	}
+	return list
+}
+
+// correctPort says how to correct the unknown name of a port of a probe. It returns an empty string
+// if the probe can never run for another reason.
+func correctPort(c *v1.Container, p trace.Probe) string {
+	for _, port := range program.UnknownPorts(c) {
+		switch meant := strict.Nearest(port.Name, port.Known); {
+		case !slices.Contains(port.Keys, string(p)):
+		case meant != "":
+			return fmt.Sprintf("%s.port %s -> %s", handlerField(c, p), port.Name, meant)
+		default:
+			return fmt.Sprintf("add the port %s to the ports of the container, or ask a port by its number",
+				strict.Quote(port.Name))
+		}
+	}
+	return ""
+}
+
+// handlerField returns the field of a container with what a probe over HTTP or TCP asks.
+func handlerField(c *v1.Container, p trace.Probe) string {
+	if prober.ProbeOf(c, p).TCPSocket != nil {
+		return string(p) + "Probe.tcpSocket"
+	}
+	return string(p) + "Probe.httpGet"
+}
+
+// asksHost begins the reason of a probe that does not ask its container.
+const asksHost = "it asks "
+
+// asksElsewhere says whom a probe asks, if that is not its container.
+func asksElsewhere(p *v1.Probe, pod *v1.PodSpec) string {
+	switch host := program.HostOf(p); {
+	case host == "", program.IsNode(host) && pod.HostNetwork:
+		return ""
+	case program.IsNode(host):
+		return asksHost + host + ", which is the node and not the pod"
+	default:
+		return asksHost + host + ", which is another machine"
+	}
+}
+
+// otherHost finds probes and hooks that do not ask their container. The kubelet makes the request
+// on the node, so localhost is the node. The figures are those without them.
+func otherHost(c *v1.Container, pod *v1.PodSpec) (list []Finding) {
+	for _, p := range trace.ProbeTypes {
+		probe := prober.ProbeOf(c, p)
+		if probe == nil || asksElsewhere(probe, pod) == "" {
+			continue
+		}
+		field := handlerField(c, p) + ".host"
+		f := Finding{ID: ProbeHost, Severity: Error, Field: field, Fix: "remove " + field,
+			Summary: fmt.Sprintf("its %s probe asks %s, which is the node", p, program.HostOf(probe)),
+			Message: fmt.Sprintf("The %s probe asks %s: the kubelet runs it on the node, so that is the node and not "+
+				"the pod. Nothing listens there unless another program does: %s.",
+				p, program.HostOf(probe), refusedAlways[p])}
+		if !program.IsNode(program.HostOf(probe)) {
+			f.Summary = fmt.Sprintf("its %s probe asks %s, another machine", p, program.HostOf(probe))
+			f.Severity, f.Message = Warning,
+				fmt.Sprintf("The %s probe asks %s, another machine: its answers say nothing about this container, "+
+					"and %s.", p, program.HostOf(probe), outage[p])
+		}
+		list = append(list, f)
+	}
+	for _, key := range program.HookKeys {
+		h := program.HookOf(c, key)
+		if h == nil || h.HTTPGet == nil || h.HTTPGet.Host == "" || program.IsNode(h.HTTPGet.Host) && pod.HostNetwork {
+			continue
+		}
+		host, field := h.HTTPGet.Host, "lifecycle."+key+".httpGet.host"
+		f := Finding{ID: ProbeHost, Severity: Warning, Field: field, Fix: "remove " + field,
+			Summary: fmt.Sprintf("its %s hook asks %s, another machine", key, host),
+			Message: fmt.Sprintf("The %s hook asks %s, another machine: it says nothing to this container, and if "+
+				"that refuses, %s.", key, host, hookFails[key])}
+		if program.IsNode(host) {
+			f.Summary = fmt.Sprintf("its %s hook asks %s, which is the node", key, host)
+			f.Message = fmt.Sprintf("The %s hook asks %s: the kubelet runs it on the node, so that is the node and "+
+				"not the pod. Nothing listens there unless another program does: %s.", key, host, hookFails[key])
+			if key == "postStart" {
+				f.Severity = Error
+			}
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// hookFails says what a hook does that fails.
+var hookFails = map[string]string{
+	"postStart": "the kubelet kills the container, in each start",
+	"preStop":   "the hook fails at once, and SIGTERM comes without a wait",
+}
+
+// refusedAlways says what a probe does that is always refused, and outage what it does while
+// another machine is down.
+var (
+	refusedAlways = map[trace.Probe]string{
+		trace.Startup:  "the container is killed in each start",
+		trace.Liveness: "the container is killed again and again", trace.Readiness: "the container never becomes ready",
+	}
+	outage = map[trace.Probe]string{
+		trace.Startup:   "no container starts while that is down",
+		trace.Liveness:  "the container is killed while that is down",
+		trace.Readiness: "the container is not ready while that is down",
+	}
+)
+
+// brokenProbes returns the probes that can never run or do not ask the container, and why.
+func (s *simulation) brokenProbes() map[trace.Probe]string {
+	broken, failed := map[trace.Probe]string{}, s.neverSucceeds()
+	for _, p := range trace.ProbeTypes {
+		if probe := prober.ProbeOf(s.spec(), p); probe != nil {
+			if elsewhere := asksElsewhere(probe, &s.Pod.Spec); elsewhere != "" {
+				broken[p] = elsewhere
+				continue
+			}
+		}
+		rec := failed[p]
+		if rec == nil {
+			continue
+		}
+		broken[p] = strings.TrimSuffix(rec.Message, ".")
+		for _, port := range program.UnknownPorts(s.spec()) {
+			if slices.Contains(port.Keys, string(p)) {
+				broken[p] = "the container has no port named " + strict.Quote(port.Name) +
+					strict.DidYouMean(port.Name, port.Known).String()
+				break
+			}
+		}
+	}
+	return broken
+}
+
+// consequence says what a probe that can never run means.
+var consequence = map[trace.Probe]string{
+	trace.Startup:   "The container never becomes ready, and its other probes never run.",
+	trace.Liveness:  "A program that hangs is never restarted.",
+	trace.Readiness: "The container never becomes ready.",
+}
+
+// startKilled compares the known length of starts with the limit.
+func startKilled(r *result) []Finding {
+	start := r.container.start()
+	if start == nil || len(r.rows[Start]) == 0 {
+		return nil
+	}
+	limit := r.all(Start)
+	probe := r.killer()
+	p := r.Probe(probe)
+	field := string(probe) + "Probe.failureThreshold"
+	app := []string{r.app("start %s", start)}
+	always, fix := FormatDown(Seconds(limit.Least)), r.allowStart(start.Max, limit.Least)
+	measured := r.container.measured()
+	switch {
+	case measured != nil && measured.Used && limit.Least < start.Max && measured.Slowest <= Seconds(limit.Least):
+		return []Finding{{ID: StartTight, Severity: Warning, Message: fmt.Sprintf(
+			"The slowest measured start took %s to %s, and %d x %ds always allows only %s.",
+			FormatDown(measured.Slowest), seconds(start.Max), p.FailureThreshold, p.PeriodSeconds, always),
+			Summary: fmt.Sprintf("its slowest measured start took up to %s, and a start of over %s can be killed",
+				seconds(start.Max), always), Fix: fix, Field: field, App: app}}
+	// no node of the sample kills one, and a limit below the longest start says that others do
+	case limit.Least < start.Max && r.share != nil && *r.share == 1:
+		return []Finding{{ID: StartKilled, Severity: Error, Message: fmt.Sprintf(
+			"%d x %ds: on nearly all nodes, each start of %s comes up. On some nodes, a start of over %s is killed.",
+			p.FailureThreshold, p.PeriodSeconds, start, always),
+			Summary: fmt.Sprintf("on some nodes, a start of over %s is killed, and yours take up to %s", always,
+				seconds(start.Max)), Fix: fix,
+			Field: field, Witness: r.container.rowName(Start)}}
+	case limit.Least < start.Max && r.share != nil:
+		return []Finding{{ID: StartKilled, Severity: Error, Message: fmt.Sprintf(
+			"%s of the starts that take %s are killed: %d x %ds always allows a start of up to %s, and never one of "+
+				"over %s.%s",
+			Percent(1-*r.share), start, p.FailureThreshold, p.PeriodSeconds, always, FormatUp(Seconds(limit.Greatest)),
+			wrongFormula(p, limit)),
+			Summary: fmt.Sprintf("%s of its starts are killed: a start of up to %s always survives, and yours take "+
+				"up to %s", Percent(1-*r.share), always, seconds(start.Max)),
+			Fix: fix, Field: field, App: app, weight: 1 - *r.share}}
+	case limit.Least-start.Max < time.Duration(p.PeriodSeconds)*time.Second:
+		return []Finding{{ID: StartTight, Severity: Warning, Message: fmt.Sprintf(
+			"%d x %ds: all starts of %s come up, but the longest has a margin of only %s.",
+			p.FailureThreshold, p.PeriodSeconds, start, FormatDown(Seconds(limit.Least-start.Max))),
+			Summary: fmt.Sprintf("its longest start has a margin of only %s",
+				FormatDown(Seconds(limit.Least-start.Max))), Fix: fix, Field: field, App: app}}
+	}
+	return nil
+}
+
+// allowStart says which change lets a start of some length come up with a margin of a period. The
+// longest start that always comes up today is least.
+func (r *result) allowStart(longest, least time.Duration) string {
+	killer := r.killer()
+	if killer == trace.Liveness {
+		return startupProbeFor(longest)
+	}
+	p := r.Probe(killer)
+	period := time.Duration(p.PeriodSeconds) * time.Second
+	return change(killer, "failureThreshold", p.FailureThreshold, p.FailureThreshold+
+		periodsFor(longest+period-least, period))
+}
+
+// startupProbeFor says how to add a startup probe that always allows starts of some length, with a
+// margin of a period.
+func startupProbeFor(longest time.Duration) string {
+	const period = 5 * time.Second
+	return fmt.Sprintf("add a startup probe (every %ds, %d failures)", period/time.Second,
+		2+periodsFor(longest, period))
+}
+
+// periodsFor returns the least number of periods that are as long as a time.
+func periodsFor(d, period time.Duration) int32 { return int32(max(0, (d+period-1)/period)) }
+
+// change says how to change a field of a probe.
+func change(p trace.Probe, field string, from, to int32) string {
+	return fmt.Sprintf("%sProbe.%s %d -> %d", p, field, from, to)
+}
+
+// usualFormula is the usual formula for the limit of a start.
+func usualFormula(p *v1.Probe) time.Duration {
+	return time.Duration(int64(p.InitialDelaySeconds)+int64(p.PeriodSeconds)*int64(p.FailureThreshold)) * time.Second
+}
+
+// wrongFormula says what the usual formula gives, if a start that it allows can be killed.
+func wrongFormula(p *v1.Probe, limit bounds.Range) string {
+	if limit.Least >= usualFormula(p) {
+		return ""
+	}
+	return fmt.Sprintf(" The formula initialDelaySeconds + periodSeconds x failureThreshold gives %s.",
+		format(usualFormula(p)))
+}
+
+// startIsShort is the time in which many programs do not start.
+const startIsShort = 30 * time.Second
+
+// noStartupProbe finds containers whose starts the liveness probe can stop. If it is known how long
+// a start takes, startKilled knows better.
+func noStartupProbe(r *result) []Finding {
+	limit := r.all(Start)
+	if r.container.start() != nil || r.Probe(trace.Startup) != nil || len(r.rows[Start]) == 0 ||
+		limit.Least == bounds.Never {
+		return nil
+	}
+	return []Finding{{ID: NoStartupProbe, Severity: Note, Message: fmt.Sprintf(
+		"There is no startup probe: the liveness probe can stop a start that takes more than %s, and always stops "+
+			"one of over %s.",
+		FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest))),
+		Summary: fmt.Sprintf("a start of over %s can be killed", FormatDown(Seconds(limit.Least))),
+		weight:  -limit.Least.Seconds(), Fix: startupProbeFor(max(2*time.Minute-10*time.Second, limit.Least)),
+		Field: "livenessProbe", App: []string{r.app("start %s", seconds(limit.Greatest+time.Millisecond))}}}
+}
+
+// noReadinessProbe finds containers whose pods get traffic before the known start has ended. The
+// verdict names the other pods without a readiness probe. The pods of a Job serve nothing, and a
+// sidecar has no probe of its own to have.
+func noReadinessProbe(r *result) []Finding {
+	w := r.container.workload
+	asked := slices.ContainsFunc(w.ordinary(), func(c v1.Container) bool { return c.ReadinessProbe != nil })
+	if asked || w.terms.sidecars[r.container.spec.Name] != "" ||
+		r.simulation.Pod.Spec.RestartPolicy != v1.RestartPolicyAlways {
+		return nil
+	}
+	early := r.all(Early)
+	if early.Greatest <= 0 {
+		return nil
+	}
+	start := r.container.start()
+	return []Finding{{ID: NoReadiness, Severity: Warning, App: []string{r.app("start %s", start)},
+		Message: fmt.Sprintf("There is no readiness probe: the pod gets traffic %s before the program is up, for a "+
+			"start of %s.", between(early), start),
+		Summary: fmt.Sprintf("without a readiness probe, it gets traffic %s before it is up", between(early)),
+		Fix:     "add a readiness probe"}}
+}
+
+// noProbes finds workloads without any probe, except of sidecars. It belongs to the first ordinary
+// container. If it is known how long a start takes, noReadinessProbe says more.
+func noProbes(r *result) []Finding {
+	w := r.container.workload
+	ordinary := w.ordinary()
+	if slices.ContainsFunc(ordinary, func(c v1.Container) bool {
+		return hasProbes(&c)
+	}) || r.container.spec.Name != ordinary[0].Name ||
+		r.simulation.Pod.Spec.RestartPolicy != v1.RestartPolicyAlways || len(noReadinessProbe(r)) > 0 {
+		return nil
+	}
+	who, when := "no container has a probe", "it runs"
+	if slices.ContainsFunc(w.containers, func(c *container) bool { return c.spec.ReadinessProbe != nil }) {
+		who, when = "except sidecars, no container has a probe", "its sidecars are"
+	}
+	return []Finding{{ID: NoProbes, Severity: Note,
+		Fix: "add a readiness probe, and a liveness probe if a restart helps a program that hangs", Summary: who,
+		Message: fmt.Sprintf("%s: the pod is Ready as soon as %s, so requests come before the program is up, and "+
+			"nothing restarts it when it hangs.", upper(who), when)}}
+}
+
+// otherEndpoint finds startup probes that ask another port, or in another way, than the probe that
+// follows: the liveness probe, or else the readiness probe. The time of a start is then that of the
+// startup probe alone.
+func otherEndpoint(r *result) []Finding {
+	startup, next, follows := r.Probe(trace.Startup), r.Probe(trace.Liveness), trace.Liveness
+	if next == nil {
+		next, follows = r.Probe(trace.Readiness), trace.Readiness
+	}
+	if startup == nil || next == nil || startup.Exec != nil || next.Exec != nil ||
+		sameFamily(r.container.spec, startup, next) {
+		return nil
+	}
+	what := map[trace.Probe]string{
+		trace.Liveness:  "the liveness probe counts from then on, and can stop a program that is not up there yet",
+		trace.Readiness: "the container is ready only later",
+	}[follows]
+	return []Finding{{ID: OtherEndpoint, Severity: Note, Field: "startupProbe",
+		Summary: fmt.Sprintf("its startup probe asks %s, and its %s probe %s", asks(startup), follows, asks(next)),
+		Fix:     "let both probes ask the same",
+		Message: fmt.Sprintf("The startup probe asks %s, and the %s probe %s: once the first succeeds, %s.",
+			asks(startup), follows, asks(next), what)}}
+}
+
+// asks says what a probe asks over the network.
+func asks(p *v1.Probe) string {
+	switch {
+	case p.HTTPGet != nil:
+		return "http :" + p.HTTPGet.Port.String() + p.HTTPGet.Path
+	case p.GRPC != nil:
+		return fmt.Sprintf("grpc :%d", p.GRPC.Port)
+	}
+	return "tcp :" + p.TCPSocket.Port.String()
+}
+
+// sameFamily reports whether two probes over the network ask one port in one way: of HTTP, both
+// paths are about health, or neither is. To connect is less than to ask.
+func sameFamily(c *v1.Container, a, b *v1.Probe) bool {
+	if prober.ProbePort(c, a) != prober.ProbePort(c, b) {
+		return false
+	}
+	switch {
+	case a.HTTPGet != nil && b.HTTPGet != nil:
+		return aboutHealth(a.HTTPGet.Path) == aboutHealth(b.HTTPGet.Path)
+	case a.TCPSocket != nil: // it succeeds as soon as the program listens
+		return b.TCPSocket != nil
+	case a.GRPC != nil:
+		return b.HTTPGet == nil
+	}
+	return b.TCPSocket != nil
+}
+
+// aboutHealth reports whether a path is one that programs have for probes, such as /healthz, /livez
+// or /actuator/health.
+func aboutHealth(path string) bool {
+	path = strings.ToLower(path)
+	return strings.HasSuffix(path, "/up") ||
+		slices.ContainsFunc([]string{"health", "live", "ready", "readiness", "startup", "started", "status", "ping",
+			"alive"}, func(word string) bool {
+			return strings.Contains(path, word)
+		})
+}
+
+// readinessGate finds pods that are not Ready although their containers are. It belongs to the
+// first container of the pod.
+func readinessGate(r *result) []Finding {
+	spec := &r.container.workload.Pod.Spec
+	if len(spec.ReadinessGates) == 0 || r.container.spec.Name != spec.Containers[0].Name {
+		return nil
+	}
+	var names []string
+	for _, g := range spec.ReadinessGates {
+		names = append(names, string(g.ConditionType))
+	}
+	return []Finding{{ID: ReadinessGate, Severity: Note, Field: "spec.readinessGates",
+		Summary: "it is Ready only once somebody sets " + strings.Join(names, " and "), Message: fmt.Sprintf(
+			"The pod is Ready only once its containers are and somebody has set %s to True: no probe does. The time "+
+				"until Ready leaves this out.",
+			strings.Join(names, " and "))}}
+}
+
+// between formats the range of a time for people.
+func between(a bounds.Range) string {
+	least, greatest := FormatDown(Seconds(a.Least)), FormatUp(Seconds(a.Greatest))
+	if least == greatest {
+		return greatest
+	}
+	return least + " to " + greatest
+}
+
+// shortRestart finds restarts that have much less time than the first start. A container in
+// back-off has crashed again and again, which is a greater problem than a short start.
+func shortRestart(r *result) []Finding {
+	first := r.all(Start)
+	for _, v := range r.rows[Restart] {
+		if !muchShorter(v.Least, first.Least) {
+			continue
+		}
+		severity, when := Warning, ""
+		switch which := bounds.StartCase(v.Case); {
+		case which == bounds.AfterCrash && !muchShorter(r.LeastAfterOneCrash(), first.Least):
+			if len(noStartupProbe(r)) > 0 && first.Least < startIsShort { // the lack of a startup probe is the finding
+				continue
+			}
+			severity, when = Note, " if the container has crashed before"
+		case which == bounds.AfterLivenessKill && r.KilledAtTickOnly(): // seldom on a real node
+			severity, when = Note, " if the liveness probe runs before everything else at its tick"
+		}
+		return []Finding{{ID: ShortRestart, Severity: severity, Message: fmt.Sprintf(
+			"%s, the next start can have only %s%s, and the first one always has %s.",
+			upper(v.Case), FormatDown(Seconds(v.Least)), when, FormatDown(Seconds(first.Least))),
+			Summary: fmt.Sprintf("%s, the next start can have only %s, not %s", v.Case, FormatDown(Seconds(v.Least)),
+				FormatDown(Seconds(first.Least))),
+			Fix: r.lengthenRestart(v, first.Least), weight: -v.Least.Seconds(),
+			Field: string(r.killer()) + "Probe", Witness: r.container.rowName(Restart)}}
+	}
+	return nil
+}
+
+// lengthenRestart says which change gives a restart the time that the first start has today. It
+// returns an empty string if the startup probe does not limit it.
+func (r *result) lengthenRestart(restart Value, first time.Duration) string {
+	killer := r.killer()
+	switch {
+	case killer == trace.Liveness:
+		return startupProbeFor(first)
+	case bounds.StartCase(restart.Case) == bounds.AfterLivenessKill:
+		return ""
+	}
+	p := r.Probe(killer)
+	return change(killer, "failureThreshold", p.FailureThreshold, p.FailureThreshold+
+		periodsFor(first-restart.Least, time.Duration(p.PeriodSeconds)*time.Second))
+}
+
+// muchShorter reports whether a limit is much shorter than another one.
+func muchShorter(limit, than time.Duration) bool {
+	return limit <= than/3*2 && than-limit >= time.Second/2
+}
+
+// noTimeToRecover finds containers that are stopped as soon as they leave their Service.
+func noTimeToRecover(r *result) []Finding {
+	liveness, readiness := r.Probe(trace.Liveness), r.Probe(trace.Readiness)
+	if liveness == nil || readiness == nil {
+		return nil
+	}
+	if !r.sameEndpoint(trace.Liveness, trace.Readiness) {
+		return stoppedFirst(r)
+	}
+	begins := r.UntilStopBegins(bounds.Refuse) // the kubelet stops the container even if it recovers during the hook
+	unready := r.all(Unready)
+	if begins > unready.Greatest-tenth { // hardly ever
+		return nil
+	}
+	return []Finding{r.restartedFirst(begins,
+		periodsFor(unready.Greatest-begins, time.Duration(liveness.PeriodSeconds)*time.Second), fmt.Sprintf(
+			"The liveness probe asks the same endpoint as the readiness probe and is as impatient: %s, also of a "+
+				"database behind the endpoint, can restart the container, and the readiness probe takes up to %s to "+
+				"remove it from its Service.",
+			outageOf(begins), FormatUp(Seconds(unready.Greatest))))}
+}
+
+// restartedFirst returns the finding about a liveness probe that needs some failures more.
+func (r *result) restartedFirst(after time.Duration, more int32, message string) Finding {
+	threshold := r.Probe(trace.Liveness).FailureThreshold
+	return Finding{ID: NoTimeToRecover, Severity: Note, Message: message,
+		Summary: fmt.Sprintf("%s can restart it before it leaves its Service", outageOf(after)),
+		Fix:     change(trace.Liveness, "failureThreshold", threshold, threshold+max(1, more)),
+		Field:   "livenessProbe", weight: -after.Seconds(),
+		App: []string{r.app("down 2m at %s", value.Format(r.warm()))}}
+}
+
+// outageOf says how long an outage is.
+func outageOf(d time.Duration) string {
+	if d < tenth {
+		return "the shortest outage"
+	}
+	return "an outage of " + FormatDown(Seconds(d))
+}
+
+// stoppedFirst finds containers whose liveness probe acts before the readiness probe in every
+// phase, although the probes ask two endpoints: a program that is down answers neither.
+func stoppedFirst(r *result) []Finding {
+	liveness, readiness := r.Probe(trace.Liveness), r.Probe(trace.Readiness)
+	slack := readiness.PeriodSeconds*(readiness.FailureThreshold-1) - liveness.PeriodSeconds*liveness.FailureThreshold
+	if liveness.Exec != nil || readiness.Exec != nil || slack < 0 {
+		return nil
+	}
+	return []Finding{r.restartedFirst(r.UntilStopBegins(bounds.Refuse),
+		(slack+liveness.PeriodSeconds)/liveness.PeriodSeconds, fmt.Sprintf(
+			"While the program is down, the liveness probe stops the container, after %s at the latest, before the "+
+				"readiness probe removes it from its Service: it needs %d failures, %ds apart.",
+			FormatUp(Seconds(r.UntilStopped(bounds.Refuse).Greatest)), readiness.FailureThreshold,
+			readiness.PeriodSeconds))}
+}
+
+// warm returns a time after the start of a healthy container at which all its probes run.
+func (r *result) warm() time.Duration {
+	delay := int32(0)
+	for _, p := range trace.ProbeTypes {
+		if probe := r.Probe(p); probe != nil {
+			delay += probe.InitialDelaySeconds + probe.PeriodSeconds*max(1, probe.SuccessThreshold)
+		}
+	}
+	return max(5*time.Minute, time.Duration(delay)*time.Second+time.Minute)
+}
+
+// tcpLiveness finds liveness probes that a program passes while it hangs.
+func tcpLiveness(r *result) []Finding {
+	liveness := r.Probe(trace.Liveness)
+	if liveness == nil || liveness.TCPSocket == nil || r.all(Stall).Least != bounds.Never {
+		return nil
+	}
+	return []Finding{{ID: TCPLiveness, Severity: Note,
+		Message: "The liveness probe only connects. The kernel of the node accepts the connection for a program that " +
+			"hangs, in a deadlock for example, so nothing restarts it. The probe notices a program that does not " +
+			"listen, and connections that are lost: the time until SIGTERM is about these.",
+		Summary: "nothing restarts it when it hangs: its liveness probe only connects",
+		Fix:     "let the liveness probe ask over HTTP or gRPC, or run a command",
+		Field:   "livenessProbe.tcpSocket", App: []string{r.app("stall 10m at %s", value.Format(r.warm()))}}}
+}
+
+func execTimeout(r *result) []Finding {
+	var list []Finding
+	for _, p := range trace.ProbeTypes {
+		probe := r.Probe(p)
+		if probe == nil || probe.Exec == nil ||
+			r.container.workload.Has(r.container.path+"."+string(p)+"Probe.timeoutSeconds") {
+			continue
+		}
+		severity := Warning
+		if p == trace.Readiness {
+			severity = Note
+		}
+		list = append(list, Finding{ID: ExecTimeout, Severity: severity, Message: fmt.Sprintf(
+			"The command of the %s probe has the default timeout of 1s. If it takes longer, on a busy node for "+
+				"example, the probe fails.", p),
+			Summary: fmt.Sprintf("its %s probe fails if its command takes over 1s", p), Fix: longerTimeout(p, probe),
+			Field: string(p) + "Probe", App: []string{r.app("%s ok in 1.5s at %s", r.asked(p),
+				value.Format(r.warm()))}})
+	}
+	return list
+}
+
+// longerTimeout says how to give a probe more than the default timeout, and a period that is longer
+// than this.
+func longerTimeout(p trace.Probe, probe *v1.Probe) string {
+	const timeout = 5
+	text := change(p, "timeoutSeconds", probe.TimeoutSeconds, timeout)
+	if probe.PeriodSeconds <= timeout {
+		text += fmt.Sprintf(", periodSeconds %d -> %d", probe.PeriodSeconds, 2*timeout)
+	}
+	return text
+}
+
+// answerTimeout finds probes over the network with the default timeout. It is one finding for all
+// of a container.
+func answerTimeout(r *result) []Finding {
+	var kinds []trace.Probe
+	for _, p := range []trace.Probe{trace.Liveness, trace.Readiness, trace.Startup} {
+		probe := r.Probe(p)
+		if probe == nil || probe.HTTPGet == nil && probe.GRPC == nil ||
+			r.container.workload.Has(r.container.path+"."+string(p)+"Probe.timeoutSeconds") {
+			continue
+		}
+		if p == trace.Liveness && probe.FailureThreshold == 1 { // oneFailure says more
+			continue
+		}
+		kinds = append(kinds, p)
+	}
+	if len(kinds) == 0 || kinds[0] == trace.Startup { // it has many failures
+		return nil
+	}
+	first := r.Probe(kinds[0])
+	happens := map[trace.Probe]string{trace.Liveness: "restart the container",
+		trace.Readiness: "take the pod out of its Service"}[kinds[0]]
+	says := fmt.Sprintf("%d answers in a row that take longer %s", first.FailureThreshold, happens)
+	if first.FailureThreshold == 1 {
+		says = "one answer that takes longer " + strings.NewReplacer("restart ", "restarts ", "take ", "takes ").
+			Replace(happens)
+	}
+	summary := fmt.Sprintf("%d %s in a row of over 1s can %s", first.FailureThreshold,
+		printable.Plural(int(first.FailureThreshold), "answer"),
+		strings.NewReplacer("the container", "it", "the pod", "it").Replace(happens))
+	return []Finding{{ID: AnswerTimeout, Severity: Note,
+		Message: fmt.Sprintf("The %s the default timeout of 1s: %s.", listed(kinds), says),
+		Summary: summary, Fix: longerAnswer(kinds[0], first),
+		Field: string(kinds[0]) + "Probe",
+		App:   []string{r.app("%s ok in 1.5s at %s", r.asked(kinds[0]), value.Format(r.warm()))}}}
+}
+
+// longerAnswer says how to give answers more than the default timeout, if possible within the
+// period.
+func longerAnswer(p trace.Probe, probe *v1.Probe) string {
+	timeout := min(3, probe.PeriodSeconds-1)
+	if timeout < 2 {
+		return longerTimeout(p, probe)
+	}
+	return change(p, "timeoutSeconds", probe.TimeoutSeconds, timeout)
+}
+
+// listed names probes as the subject of a sentence.
+func listed(kinds []trace.Probe) string {
+	var names []string
+	for _, p := range kinds {
+		names = append(names, string(p))
+	}
+	last := len(names) - 1
+	if last == 0 {
+		return names[0] + " probe has"
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last] + " probes have"
+}
+
+// oneFailure finds liveness probes that restart a container because of a single failure.
+func oneFailure(r *result) []Finding {
+	p := r.Probe(trace.Liveness)
+	if p == nil || p.FailureThreshold > 1 {
+		return nil
+	}
+	failure, app := fmt.Sprintf("a single answer of over %ds is enough", p.TimeoutSeconds),
+		r.app("%s ok in %s at %s", r.asked(trace.Liveness),
+			seconds(time.Duration(p.TimeoutSeconds)*time.Second+500*time.Millisecond), value.Format(r.warm()))
+	if p.TCPSocket != nil {
+		failure, app = "a single lost connection is enough",
+			r.app("down %s at %s", seconds(time.Duration(p.PeriodSeconds+1)*time.Second), value.Format(r.warm()))
+	}
+	return []Finding{{ID: OneFailure, Severity: Warning,
+		Message: fmt.Sprintf("One failure of the liveness probe restarts the container: %s.", failure),
+		Summary: "one failure of its liveness probe restarts it: " + failure,
+		Fix:     change(trace.Liveness, "failureThreshold", 1, 3),
+		Field:   "livenessProbe.failureThreshold", App: []string{app}}}
+}
+
+// asked returns the target of an event about what a probe asks: its endpoint if another probe asks
+// it too, or else the probe.
+func (r *result) asked(p trace.Probe) string {
+	for _, e := range program.Endpoints(r.container.spec) {
+		text := strings.Join(strings.Fields(e.Text), " ")
+		if _, found := program.FindEndpoint(r.container.spec, text); found && len(e.Keys) > 1 &&
+			slices.Contains(e.Keys, string(p)) {
+			return text
+		}
+	}
+	return string(p)
+}
+
+// longTimeout finds probes that run less often while their program hangs: each run lasts until its
+// timeout, and the next one follows.
+func longTimeout(r *result) []Finding {
+	var list []Finding
+	for _, p := range trace.ProbeTypes {
+		probe := r.Probe(p)
+		// the first run that fails stops the container
+		if probe == nil || p != trace.Readiness && probe.FailureThreshold == 1 {
+			continue
+		}
+		period, apart := time.Duration(probe.PeriodSeconds)*time.Second, r.RunsApart(p)
+		if apart <= period {
+			continue
+		}
+		at, severity := r.warm(), Warning
+		if p == trace.Startup { // it only allows more time
+			at, severity = 0, Note
+		}
+		list = append(list, Finding{ID: LongTimeout, Severity: severity, Message: fmt.Sprintf(
+			"timeoutSeconds is not less than periodSeconds: while the program hangs, the %s probe runs every %s, not "+
+				"every %s.",
+			p, format(apart), format(period)),
+			Summary: fmt.Sprintf("while it hangs, its %s probe runs every %s, not every %s", p, format(apart),
+				format(period)),
+			Fix: change(p, "periodSeconds", probe.PeriodSeconds, periodsFor(apart, time.Second)), Field: string(p) +
+				"Probe.timeoutSeconds", App: []string{r.app("hang 2m at %s", value.Format(at))}})
+	}
+	return list
+}
+
+// readyIsSlow is the time that a container may wait to become ready although it is up.
+const readyIsSlow = 15 * time.Second
+
+func slowReady(r *result) []Finding {
+	var atOnce *Value
+	for i, v := range r.rows[Ready] {
+		if v.Case == UpAtOnce {
+			atOnce = &r.rows[Ready][i]
+		}
+	}
+	if atOnce == nil || atOnce.Least < readyIsSlow || atOnce.Least == bounds.Never {
+		return nil
+	}
+	field, advice := r.slowest(atOnce.Least)
+	return []Finding{{ID: SlowReady, Severity: Note, Message: strings.TrimSpace(fmt.Sprintf(
+		"A container that is up at once becomes ready only after %s to %s. %s",
+		FormatDown(Seconds(atOnce.Least)), FormatUp(Seconds(atOnce.Greatest)), advice)),
+		Summary: fmt.Sprintf("it waits at least %s to become Ready, although it is up",
+			FormatDown(Seconds(atOnce.Least))), Fix: r.sooner(field), Field: field}}
+}
+
+// sooner says how to change the field that delays Ready, or returns an empty string.
+func (r *result) sooner(field string) string {
+	for _, p := range trace.ProbeTypes {
+		switch field {
+		case string(p) + "Probe.initialDelaySeconds":
+			return change(p, "initialDelaySeconds", r.Probe(p).InitialDelaySeconds, 0)
+		case string(p) + "Probe.successThreshold":
+			return change(p, "successThreshold", r.Probe(p).SuccessThreshold, 1)
+		}
+	}
+	return ""
+}
+
+// slowest returns the field that contributes the most to the time until a container is ready that
+// is up at once, and what would help.
+func (r *result) slowest(least time.Duration) (field, advice string) {
+	var longest, delay, successes time.Duration
+	consider := func(d time.Duration, f, a string) {
+		if d > longest {
+			longest, field, advice = d, f, a
+		}
+	}
+	if p := r.Probe(trace.Startup); p != nil {
+		delay = time.Duration(p.InitialDelaySeconds) * time.Second
+		consider(delay, "startupProbe.initialDelaySeconds",
+			"Without its delay, the startup probe would find it sooner; its failureThreshold can allow for long "+
+				"starts.")
+	}
+	if p := r.Probe(trace.Readiness); p != nil {
+		own := time.Duration(p.InitialDelaySeconds) * time.Second
+		consider(own, "readinessProbe.initialDelaySeconds",
+			"Without its delay, the readiness probe would find it sooner; its failures during a start do no harm.")
+		delay = max(delay, own)
+		successes = time.Duration(p.SuccessThreshold-1) * time.Duration(p.PeriodSeconds) * time.Second
+		consider(successes, "readinessProbe.successThreshold",
+			fmt.Sprintf("The readiness probe needs %d successes, %ds apart.", p.SuccessThreshold, p.PeriodSeconds))
+	}
+	hook := func(c v1.Container) bool { return c.Lifecycle != nil && c.Lifecycle.PostStart != nil }
+	if slices.ContainsFunc(r.Container.Pod().Spec.Containers, hook) {
+		at := ""
+		if hook(*r.container.spec) {
+			at = "lifecycle.postStart"
+		}
+		consider(least-delay-successes, at, "The kubelet probes no container of the pod until all postStart hooks "+
+			"have ended.")
+	}
+	return field, advice
+}
+
+// graceIsShort is the time from the stop signal to SIGKILL in which many programs cannot shut down.
+const graceIsShort = 5 * time.Second
+
+// hookIsLong is the time from which a preStop hook is a reason for a short grace period.
+const hookIsLong = time.Second
+
+func shortGrace(r *result) []Finding {
+	if stop := r.container.stop(); stop != nil {
+		return killedInStop(r, stop)
+	}
+	hook := r.container.spec.Lifecycle
+	stopped, left := time.Duration(r.deleted.SIGTERM), time.Duration(r.deleted.SIGKILL-r.deleted.SIGTERM)
+	if hook == nil || hook.PreStop == nil || left >= graceIsShort || stopped < hookIsLong {
+		return nil
+	}
+	message := fmt.Sprintf("%s of the grace period: the program has only %s between SIGTERM and SIGKILL.",
+		r.untilSIGTERM(), FormatDown(Seconds(left)))
+	if grace := time.Duration(*r.simulation.Pod.Spec.TerminationGracePeriodSeconds) * time.Second; stopped >= grace {
+		message = fmt.Sprintf("The preStop hook uses the whole grace period of %s: the program has only the %s "+
+			"between SIGTERM and SIGKILL that the kubelet always leaves.", format(grace), FormatDown(Seconds(left)))
+	}
+	return []Finding{{ID: ShortGrace, Severity: Warning, Message: message,
+		Summary: fmt.Sprintf("its preStop hook leaves it %s of its grace period", FormatDown(Seconds(left))),
+		Fix:     r.raiseGrace(stopped + 30*time.Second),
+		Field:   "lifecycle.preStop", App: []string{r.app("stop %s", seconds(left+time.Second)),
+			r.container.workload.Ref + "=delete at " + value.Format(r.warm())}}}
+}
+
+// raiseGrace says which grace period of the pod lasts some time.
+func (r *result) raiseGrace(d time.Duration) string {
+	return fmt.Sprintf("terminationGracePeriodSeconds %d -> %d", *r.simulation.Pod.Spec.TerminationGracePeriodSeconds,
+		periodsFor(d, time.Second))
+}
+
+// untilSIGTERM says what takes a part of the grace period before the stop signal. A restartable
+// init container also waits for the exit of the others.
+func (r *result) untilSIGTERM() string {
+	took := format(time.Duration(r.deleted.SIGTERM).Round(tenth))
+	if len(r.stops) > 0 && r.container.workload.terms.sidecars[r.container.spec.Name] == restartable {
+		return fmt.Sprintf("The preStop hook and the exit of the other containers take %s", took)
+	}
+	return fmt.Sprintf("The preStop hook takes %s", took)
+}
+
+// killedInStop compares the known time from SIGTERM to the exit with the time until SIGKILL.
+func killedInStop(r *result, stop *Interval) []Finding {
+	left := time.Duration(r.deleted.SIGKILL - r.deleted.SIGTERM)
+	if stop.Max <= left {
+		return nil
+	}
+	field, because := "", ""
+	if hook := r.container.spec.Lifecycle; hook != nil && hook.PreStop != nil {
+		field, because = "lifecycle.preStop", fmt.Sprintf(" %s of the grace period.", r.untilSIGTERM())
+	}
+	return []Finding{{ID: ShortGrace, Severity: Error, Message: fmt.Sprintf(
+		"The program takes %s to exit after SIGTERM, and gets SIGKILL after %s.%s", stop, FormatDown(Seconds(left)),
+		because), Field: field,
+		Summary: fmt.Sprintf("SIGKILL comes %s after SIGTERM, and it takes up to %s to exit", FormatDown(Seconds(left)),
+			seconds(stop.Max)),
+		Fix: r.raiseGrace(time.Duration(r.deleted.SIGTERM) + stop.Max + graceIsShort),
+		App: []string{r.app("stop %s", seconds(stop.Max)), r.container.workload.Ref + "=delete at " +
+			value.Format(r.warm())}}}
+}
+
+// kubeletRestart finds healthy containers that a restart of the kubelet makes not ready: a kubelet
+// with ChangeContainerStatusOnKubeletRestart forgets the results of their probes.
+func kubeletRestart(r *result) []Finding {
+	readiness := r.Probe(trace.Readiness)
+	outage := r.UnreadyAtKubeletRestart()
+	if outage < time.Second { // too short to matter
+		return nil
+	}
+	needs := ""
+	if readiness.SuccessThreshold > 1 {
+		needs = fmt.Sprintf(", and the readiness probe needs %d successes again", readiness.SuccessThreshold)
+	}
+	return []Finding{{ID: KubeletRestart, Severity: Note, Message: fmt.Sprintf(
+		"A restart of the kubelet makes the healthy container not ready, for up to %s: the kubelet of %s forgets the "+
+			"results of its probes%s.",
+		FormatUp(Seconds(outage)), r.profile.Version, needs),
+		Summary: fmt.Sprintf("a restart of the kubelet makes it not Ready for up to %s", FormatUp(Seconds(outage))),
+		Fix:     "take Kubernetes v1.35 or later", Field: "readinessProbe",
+		App: []string{"kubelet down 3s at " + value.Format(r.warm())}}}
+}
+
+// killer is the probe that stops a container which does not come up.
+func (r *result) killer() trace.Probe {
+	if r.Probe(trace.Startup) != nil {
+		return trace.Startup
+	}
+	return trace.Liveness
+}
+
+// sameEndpoint reports whether two probes ask the program the same. The port of one can be a name,
+// and that of the other its number.
+func (r *result) sameEndpoint(a, b trace.Probe) bool {
+	return slices.ContainsFunc(program.Endpoints(r.container.spec), func(e program.Endpoint) bool {
+		return slices.Contains(e.Keys, string(a)) && slices.Contains(e.Keys, string(b))
+	})
+}
+
+// app returns a word for the flag --app of 'probesim run' about the container.
+func (r *result) app(format string, args ...any) string {
+	return r.container.workload.Ref + "/" + r.container.spec.Name + "=" + fmt.Sprintf(format, args...)
+}
+
+func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// Percent formats a share for people. It is 0% or 100% only if nothing or everything is meant.
+func Percent(share float64) string {
+	switch {
+	case share > 0 && share < 0.01:
+		return "under 1%"
+	case share < 1 && share > 0.99:
+		return "over 99%"
+	}
+	return fmt.Sprintf("%.0f%%", 100*share)
+}
+
+// seconds formats a duration for a flag, rounded up to a tenth of a second.
+func seconds(d time.Duration) string {
+	return value.Format((d + tenth - 1).Truncate(tenth))
+}

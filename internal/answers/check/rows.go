@@ -1,0 +1,267 @@
+package check
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"probesim.dev/internal/answers/bounds"
+	"probesim.dev/trace"
+)
+
+// RowID names a row of the report.
+type RowID string
+
+// Limits: how long something may last without a bad outcome.
+const (
+	Start   RowID = "start"   // the first start of the container
+	Restart RowID = "restart" // a start after a kill, or after a crash of a program that was up
+	Retry   RowID = "retry"   // a start after a crash while starting
+	Stall   RowID = "stall"   // a stall that the liveness probe survives
+	Silence RowID = "silence" // a time without any answer, or with late ones, that the liveness probe survives
+	Answer  RowID = "answer"  // the time that each answer may take without a restart
+	Serving RowID = "serving" // a stall in which the container stays ready
+
+	// a time without any answer, or with late ones, in which the container stays ready
+	ServingSilence RowID = "serving-silence"
+	ServingAnswer  RowID = "serving-answer" // the time that each answer may take while the container stays ready
+)
+
+// Times: how long the kubelet takes.
+const (
+	Ready   RowID = "ready"   // from up to ready
+	Unready RowID = "unready" // from broken to not ready
+	Detect  RowID = "detect"  // from hung to the stop signal
+	Recover RowID = "recover" // from hung to ready again
+
+	HungUnready RowID = "hung-unready" // from hung to not ready
+	// Early is how long a container is ready before its program is up. A container without a
+	// startup and a readiness probe has it, if it is known how long a start takes. There are no
+	// requirements on it.
+	Early RowID = "early"
+)
+
+// row is a row of the report: its text, what a requirement on it means, the probes that decide
+// about it, and its values. The time is how long a start takes at most, if that is known.
+type row struct {
+	id     RowID
+	limit  bool // how long something may last; otherwise how long it takes
+	text   string
+	means  string
+	probes []trace.Probe
+	values func(b *bounds.Container, start time.Duration) []Value
+}
+
+// rows lists all rows in the order of a report.
+var rows = []row{
+	{Start, true, "comes up if its start takes up to", "a start may take this long", killers,
+		starts(bounds.FirstInstance, bounds.YoungKubelet)},
+	{Restart, true, "survives a restart of up to", "a start after a kill or a crash may take this long", killers,
+		starts(bounds.AfterLivenessKill, bounds.AfterStartupKill, bounds.AfterCrash)},
+	{Retry, true, "survives a start after a crash of up to", "a start after a crash while starting may take this long",
+		killers, starts(bounds.AfterCrashWhileStarting)},
+	{Stall, true, "survives a stall of up to", "a container survives a stall of this length", liveness,
+		limit(bounds.Stall, (*bounds.Container).Survives)},
+	{Silence, true, "survives late or no answers for up to", "a container survives not answering for this long",
+		liveness, silence((*bounds.Container).Survives)},
+	{Answer, true, "tolerates answers of up to", "each answer may take this long without a restart", killers,
+		answers(trace.Startup, trace.Liveness)},
+	{Serving, true, "stays in its Service in a stall of up to", "a container stays ready in a stall of this length",
+		readiness, limit(bounds.Stall, (*bounds.Container).StaysReady)},
+	{ServingSilence, true, "in its Service, late or no answers up to",
+		"a container stays ready while it does not answer for this long", readiness,
+		silence((*bounds.Container).StaysReady)},
+	{ServingAnswer, true, "stays in its Service at answers of up to",
+		"each answer may take this long while the container stays ready", readiness, answers(trace.Readiness)},
+	{Early, false, "Ready before it is up for", "", nil, nil},
+	{Ready, false, "up -> Ready", "a container that is up becomes ready within this time",
+		[]trace.Probe{trace.Readiness, trace.Startup}, ready},
+	{Unready, false, "broken -> out of the Service", "a broken container leaves its Service within this time",
+		readiness, after(bounds.Refuse, (*bounds.Container).UntilUnready)},
+	{HungUnready, false, "hung -> out of the Service", "a hung container leaves its Service within this time",
+		readiness, after(bounds.Hang, (*bounds.Container).UntilUnready)},
+	{Detect, false, "hung -> SIGTERM", "a hung container is stopped within this time", liveness,
+		after(bounds.Hang, (*bounds.Container).UntilStopped)},
+	{Recover, false, "hung -> Ready again", "a hung container is ready again within this time", liveness, recovers},
+}
+
+var (
+	killers   = []trace.Probe{trace.Startup, trace.Liveness}
+	liveness  = []trace.Probe{trace.Liveness}
+	readiness = []trace.Probe{trace.Readiness}
+)
+
+// Value is the range of a row in one case and one version.
+type Value struct {
+	Case       string // such as "after a crash"; empty if the row has only one
+	Kubernetes string
+	bounds.Time
+}
+
+// Values returns the values of a row of a container, one for each case: none if the container does
+// not have the row. A start of the next instance takes up to some time, which only Recover needs.
+func Values(b *bounds.Container, id RowID, start time.Duration) []Value {
+	r := rowOf(id)
+	if !slices.ContainsFunc(r.probes, func(p trace.Probe) bool { return b.Probe(p) != nil }) {
+		return nil
+	}
+	values := r.values(b, start)
+	for i := range values {
+		values[i].Kubernetes = b.Version()
+	}
+	return values
+}
+
+// starts returns the values of those of some starts that a container can have.
+func starts(which ...bounds.StartCase) func(*bounds.Container, time.Duration) []Value {
+	return func(b *bounds.Container, _ time.Duration) (list []Value) {
+		for _, c := range b.StartCases() {
+			if slices.Contains(which, c) {
+				list = append(list, Value{Case: string(c), Time: bounds.Time{Range: b.Start(c)}})
+			}
+		}
+		return list
+	}
+}
+
+func limit(m bounds.Misfortune, of func(*bounds.Container, bounds.Misfortune) bounds.Range) func(*bounds.Container,
+	time.Duration) []Value {
+	return func(b *bounds.Container, _ time.Duration) []Value {
+		return []Value{{Time: bounds.Time{Range: of(b, m)}}}
+	}
+}
+
+// The cases of Silence and ServingSilence.
+const (
+	noAnswers   = "no answers"
+	LateAnswers = "late answers"
+)
+
+// silence returns how long a program need not answer in time. A late answer differs from none if a
+// connection without an answer ends before the timeout.
+func silence(of func(*bounds.Container, bounds.Misfortune) bounds.Range) func(*bounds.Container,
+	time.Duration) []Value {
+	return func(b *bounds.Container, _ time.Duration) []Value {
+		none, late := of(b, bounds.Hang), of(b, bounds.Slow)
+		if none == late || late.Least == bounds.Never { // a TCP probe does not notice late answers
+			return []Value{{Time: bounds.Time{Range: none}}}
+		}
+		return []Value{{Case: noAnswers, Time: bounds.Time{Range: none}},
+			{Case: LateAnswers, Time: bounds.Time{Range: late}}}
+	}
+}
+
+// answers returns how long an answer to each of some probes may take: the one with the shortest
+// timeout decides.
+func answers(probes ...trace.Probe) func(*bounds.Container, time.Duration) []Value {
+	return func(b *bounds.Container, _ time.Duration) (list []Value) {
+		for _, p := range probes {
+			if b.Probe(p) != nil {
+				list = append(list, Value{Case: string(p) + " probe", Time: bounds.Time{Range: b.Tolerates(p)}})
+			}
+		}
+		slices.SortStableFunc(list, func(a, b Value) int { return cmp.Compare(a.Least, b.Least) })
+		return list[:min(1, len(list))]
+	}
+}
+
+// early returns how long a container is ready before its program is up, or nothing if a probe finds
+// out when that is.
+func early(b *bounds.Container, start Interval) []Value {
+	if b.Probe(trace.Startup) != nil || b.Probe(trace.Readiness) != nil {
+		return nil
+	}
+	ready := b.ReadyUnasked()
+	return []Value{{Kubernetes: b.Version(),
+		Time: bounds.Time{Range: bounds.Range{Least: max(0, start.Min-ready.Greatest),
+			Greatest: max(0, start.Max-ready.Least)}}}}
+}
+
+func after(m bounds.Misfortune, of func(*bounds.Container, bounds.Misfortune) bounds.Time) func(*bounds.Container,
+	time.Duration) []Value {
+	return func(b *bounds.Container, _ time.Duration) []Value { return []Value{{Time: of(b, m)}} }
+}
+
+// The cases of Ready: UpAtOnce is that of a program that is up when its container starts;
+// OnYoungKubelet is added for a kubelet younger than the periods of the probes.
+const (
+	UpAtOnce       = "up at once"
+	upLater        = "up later"
+	OnYoungKubelet = " on a young kubelet"
+)
+
+func ready(b *bounds.Container, _ time.Duration) []Value {
+	list := []Value{{Case: UpAtOnce, Time: b.UntilReady(true)}, {Case: upLater, Time: b.UntilReady(false)}}
+	if b.SleepsWhenYoung() {
+		list = append(list,
+			Value{Case: UpAtOnce + OnYoungKubelet, Time: b.UntilReadyOnYoungKubelet(true)},
+			Value{Case: upLater + OnYoungKubelet, Time: b.UntilReadyOnYoungKubelet(false)})
+	}
+	return list
+}
+
+// recovers returns the value of Recover. A start that is longer than its limit never ends, or need
+// not.
+func recovers(b *bounds.Container, start time.Duration) []Value {
+	if len(b.StartCases()) <= 2 { // it does not restart
+		return nil
+	}
+	until := b.UntilRecovered(start)
+	if limit := b.Start(bounds.AfterLivenessKill); start > 0 {
+		if start > limit.Least {
+			until.Greatest, until.Mean = bounds.Never, 0
+		}
+		if start > limit.Greatest {
+			until.Least = bounds.Never
+		}
+	}
+	return []Value{{Time: until}}
+}
+
+// Rows returns all rows, in the order of a report.
+func Rows() []RowID {
+	var list []RowID
+	for _, r := range rows {
+		list = append(list, r.id)
+	}
+	return list
+}
+
+func rowOf(id RowID) row {
+	if i := slices.IndexFunc(rows, func(r row) bool { return r.id == id }); i >= 0 {
+		return rows[i]
+	}
+	return row{id: id}
+}
+
+// Shown reports whether a run can show the value of the row. A run with slow answers shows a limit
+// of the answers by itself.
+func (id RowID) Shown() bool {
+	return !slices.Contains([]RowID{Recover, Early, Answer, ServingAnswer}, id)
+}
+
+// IsLimit reports whether a row is a limit and not a time.
+func (id RowID) IsLimit() bool { return rowOf(id).limit }
+
+// Probes returns the probes that decide about a row. A container without any of them does not have
+// the row.
+func (id RowID) Probes() []trace.Probe { return rowOf(id).probes }
+
+// End returns the end of a range that decides about the row: the least value of a limit, or the
+// greatest one of a time.
+func (id RowID) End(r bounds.Range) time.Duration {
+	if id.IsLimit() {
+		return r.Least
+	}
+	return r.Greatest
+}
+
+// Worst returns the value of the row that decides, of at least one.
+func (id RowID) Worst(values []Value) Value {
+	return slices.MinFunc(values, func(a, b Value) int {
+		if id.IsLimit() {
+			return cmp.Compare(a.Least, b.Least)
+		}
+		return cmp.Compare(b.Greatest, a.Greatest)
+	})
+}

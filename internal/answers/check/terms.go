@@ -1,0 +1,397 @@
+package check
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/strict"
+	"probesim.dev/scenarios"
+)
+
+// The annotations of a workload, or else of its pod template, that probesim reads.
+const (
+	annotationPrefix  = "probesim.dev/"
+	RequireAnnotation = annotationPrefix + "require" // as Options.Require
+	StartAnnotation   = annotationPrefix + "start"   // as Options.Start
+	StopAnnotation    = annotationPrefix + "stop"    // as Options.Stop
+	IgnoreAnnotation  = annotationPrefix + "ignore"  // IDs of findings that do not count
+)
+
+var annotationKeys = []string{RequireAnnotation, StartAnnotation, StopAnnotation, IgnoreAnnotation}
+
+// Terms are what is known of a workload, and what it must meet: what the Options say, and what its
+// annotations say.
+type Terms struct {
+	Required  []Required
+	Overrides []Override
+	Rollouts  []string // requirements of the annotation that package rollout judges
+
+	ignored     []FindingID       // of the workload and its pod template
+	sidecars    map[string]string // why a container is one, by name
+	start, stop map[string]*Interval
+	measured    map[string]*Measured // by the name of the container
+}
+
+// Required is a requirement on some containers of a workload.
+type Required struct {
+	Requirement
+	Containers []string
+	annotation *manifests.Annotation // that has it; nil: the Options
+}
+
+// Override is an annotation, and what the command line says about the same.
+type Override struct {
+	Annotation string `json:"annotation"`
+	Says       string `json:"says"` // such as detect<=1m, or app=5s..8s
+	// such as detect<=45s, or app=40s..1m10s; empty if neither the command line nor Options.Base
+	// says anything
+	CommandLine string `json:"commandLine"`
+	// Base reports whether Options.Base says what CommandLine has, and not the command line. Says
+	// is empty if only Options.Base has the annotation.
+	Base bool `json:"base,omitempty"`
+	// the annotation replaces the command line; otherwise it asks for less, and counts for nothing
+	Used   bool   `json:"used"`
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+}
+
+// Start returns how long a start of a container is known to take, or nil.
+func (t *Terms) Start(container string) *Interval { return t.start[container] }
+
+// Stop returns how long a container is known to take from SIGTERM to its exit, or nil.
+func (t *Terms) Stop(container string) *Interval { return t.stop[container] }
+
+// LongestStops returns the longest known time from SIGTERM to the exit of each container.
+func (t *Terms) LongestStops() map[string]time.Duration {
+	longest := map[string]time.Duration{}
+	for _, name := range slices.Sorted(maps.Keys(t.stop)) {
+		if stop := t.stop[name]; stop != nil {
+			longest[name] = stop.Max
+		}
+	}
+	return longest
+}
+
+// Of returns what a container must meet.
+func (t *Terms) Of(container string) (list Requirements) {
+	for _, r := range t.Required {
+		if slices.Contains(r.Containers, container) {
+			list = append(list, r.Requirement)
+		}
+	}
+	return list
+}
+
+// TermsOf returns the terms of a workload. An annotation may ask for more than the Options: a
+// longer start or stop, a greater limit, a shorter time. It may ask for less only with
+// AllowAnnotations, and with a Base, for what the Base does not have.
+func (o *Options) TermsOf(file string, w *manifests.Workload) (*Terms, scenarios.Errors) {
+	a := annotated{file: file, workload: w, options: o, base: o.Base.workload(w.Kind, w.Pod.Namespace, w.Name),
+		Terms: &Terms{sidecars: sidecars(&w.Pod.Spec)}}
+	for c := range podutil.Containers(&w.Pod.Spec) {
+		a.containers = append(a.containers, c.Name)
+	}
+	if !o.IgnoreAnnotations {
+		a.read()
+	}
+	a.start = a.durations(StartAnnotation, o.Start, a.ownStart)
+	a.stop = a.durations(StopAnnotation, o.Stop, a.ownStop)
+	a.measure()
+	asked, own := a.covered(o.Require, nil), a.covered(a.ownRequire, a.found[RequireAnnotation])
+	if o.AllowAnnotations {
+		a.replace(asked, own)
+	} else {
+		a.tighten(asked, own)
+	}
+	if o.RequireMeasured {
+		a.requireMeasured()
+	}
+	return a.Terms, a.errors
+}
+
+// annotated are the terms of a workload while they come about.
+type annotated struct {
+	*Terms
+	file              string
+	workload          *manifests.Workload
+	options           *Options
+	base              *Workload // of the Options; nil: it does not have the workload
+	containers        []string
+	found             map[string]*manifests.Annotation // that count, by key
+	ownStart, ownStop Durations
+	ownRequire        Requirements
+	errors            scenarios.Errors
+}
+
+func (a *annotated) fail(at manifests.Annotation, pos strict.Pos, message string) {
+	a.errors = append(a.errors, scenarios.Error{Pos: pos, Path: at.Path, Message: message})
+}
+
+// read reads all annotations. Those of the workload count before those of its pod template.
+func (a *annotated) read() {
+	a.found = map[string]*manifests.Annotation{}
+	for _, one := range a.workload.Annotations(annotationPrefix) {
+		if !slices.Contains(annotationKeys, one.Key) {
+			a.fail(one, one.KeyPos, fmt.Sprintf("probesim has no such annotation%s",
+				strict.OrList(one.Key, annotationKeys)))
+			continue
+		}
+		var require Requirements
+		var durations Durations
+		var names []string
+		var err error
+		switch one.Key {
+		case IgnoreAnnotation:
+			var ids []FindingID
+			ids, err = ParseIDs(one.Value)
+			a.ignored = append(a.ignored, ids...)
+		case RequireAnnotation:
+			_, require, err = ParseAnyRequirements(one.Value)
+			for _, q := range require {
+				names = append(names, q.Container)
+			}
+		default:
+			durations, err = ParseDurations(one.Value)
+			names = durations.names()
+		}
+		if err != nil {
+			a.fail(one, one.ValuePos, err.Error())
+		}
+		for _, name := range names {
+			if name != "" && !slices.Contains(a.containers, name) {
+				a.fail(one, one.ValuePos, fmt.Sprintf("the pod has no container %s%s", strict.Quote(name),
+					strict.OrList(name, a.containers)))
+			}
+		}
+		if a.found[one.Key] != nil {
+			continue
+		}
+		switch a.found[one.Key] = &one; one.Key {
+		case RequireAnnotation:
+			a.ownRequire = require
+			a.Rollouts, _ = SplitRequirements(one.Value)
+		case StartAnnotation:
+			a.ownStart = durations
+		case StopAnnotation:
+			a.ownStop = durations
+		}
+	}
+}
+
+// override notes that an annotation and the command line, or the base, say different things.
+func (a *annotated) override(key, says, other string, base, used bool) {
+	pos := a.workload.Pos
+	if found := a.found[key]; found != nil {
+		pos = found.ValuePos
+	}
+	a.Overrides = append(a.Overrides, Override{key, says, other, base, used, a.file, pos.Line, pos.Column})
+}
+
+func (a *annotated) overrideRequirements(q Required, list Requirements, used bool) {
+	var once Requirements
+	for _, r := range list {
+		if !slices.Contains(once, r) {
+			once = append(once, r)
+		}
+	}
+	if len(once) > 0 {
+		a.override(RequireAnnotation, q.String(), once.String(), !slices.ContainsFunc(once, a.asks), used)
+	}
+}
+
+// asks reports whether the command line has a requirement.
+func (a *annotated) asks(r Requirement) bool { return slices.Contains(a.options.Require, r) }
+
+// durations returns what is known of each container, of the command line, of the base or of an
+// annotation.
+func (a *annotated) durations(key string, asked, own Durations) map[string]*Interval {
+	known := map[string]*Interval{}
+	for _, name := range a.containers {
+		ordinary, base := a.ordinary(name), false
+		said, says := asked.In(name, ordinary), own.In(name, ordinary)
+		if was := a.base.container(name).known(key); was != nil && (said == nil ||
+			*was != *said && was.Max >= said.Max) {
+			said, base = was, true
+		}
+		known[name] = said
+		switch {
+		case says == nil && base:
+			a.override(key, "", name+"="+said.String(), base, false)
+		case says == nil:
+		case said == nil && a.options.Base != nil && !a.options.AllowAnnotations:
+			a.override(key, name+"="+says.String(), "", true, false)
+		default:
+			used := said == nil || a.options.AllowAnnotations || says.Max >= said.Max
+			if used {
+				known[name] = says
+			}
+			if said != nil && *said != *says {
+				a.override(key, name+"="+says.String(), name+"="+said.String(), base, used)
+			}
+		}
+	}
+	return known
+}
+
+// measure takes what is measured of the containers of which nothing else says how long they take.
+func (a *annotated) measure() {
+	w := a.workload
+	a.measured = a.options.measured(w.Kind, w.Pod.Namespace, w.Name)
+	for _, name := range a.containers {
+		m := a.measured[name]
+		if m == nil {
+			continue
+		}
+		if m.Used = m.Start != nil && a.start[name] == nil; m.Used {
+			a.start[name] = &Interval{time.Duration(m.Start.Least), time.Duration(m.Start.Greatest)}
+		}
+		if m.UsedStop = m.Stop != nil && a.stop[name] == nil; m.UsedStop {
+			a.stop[name] = &Interval{time.Duration(m.Stop.Least), time.Duration(m.Stop.Greatest)}
+		}
+	}
+}
+
+// requireMeasured adds a requirement for each measured start that a probe can stop, unless there is
+// one already.
+func (a *annotated) requireMeasured() {
+	for _, name := range a.containers {
+		m, c := a.measured[name], podutil.Find(a.workload.Pod, name)
+		has := slices.ContainsFunc(a.Required,
+			func(r Required) bool { return r.Row == Start && slices.Contains(r.Containers, name) })
+		if m != nil && m.Used && !has && (c.StartupProbe != nil || c.LivenessProbe != nil) {
+			a.Required = append(a.Required,
+				Required{Requirement: Requirement{Row: Start, Duration: a.start[name].Max, Container: name},
+					Containers: []string{name}})
+		}
+	}
+}
+
+// covered says about which containers some requirements are. One without a name is about the
+// ordinary containers that the list does not name for its row.
+func (a *annotated) covered(list Requirements, from *manifests.Annotation) (all []Required) {
+	for _, q := range list {
+		r := Required{Requirement: q, annotation: from}
+		for _, name := range a.containers {
+			switch {
+			case q.Container == name:
+			case q.Container != "" || !a.ordinary(name):
+				continue
+			case slices.ContainsFunc(list,
+				func(other Requirement) bool { return other.Row == q.Row && other.Container == name }):
+				continue
+			}
+			r.Containers = append(r.Containers, name)
+		}
+		if len(r.Containers) > 0 {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// ordinary reports whether a container is neither a sidecar nor an init container, which has ended
+// before the others start.
+func (a *annotated) ordinary(name string) bool {
+	spec := &a.workload.Pod.Spec
+	return a.sidecars[name] == "" && slices.ContainsFunc(spec.Containers,
+		func(c v1.Container) bool { return c.Name == name })
+}
+
+// tighten sets the requirements of the command line, and those of the base and of the annotation
+// that ask for more.
+func (a *annotated) tighten(asked, own []Required) {
+	for _, q := range a.base.required(a.containers) {
+		has := func(r Required) bool { return r.Row == q.Row && slices.Equal(r.Containers, q.Containers) }
+		if !a.asks(q.Requirement) && !slices.ContainsFunc(own, has) {
+			a.override(RequireAnnotation, "", q.String(), true, false)
+		}
+	}
+	asked = stricter(asked, a.base.required(a.containers), func(Required, Requirements, bool) {})
+	a.Required = stricter(asked, own, a.overrideRequirements)
+}
+
+// stricter returns the requirements of two lists, of two on a row of a container the one that asks
+// for more. It notes which ones of the first list a requirement replaces or is less than.
+func stricter(asked, own []Required, note func(q Required, list Requirements, used bool)) []Required {
+	for _, q := range own {
+		var kept []string
+		var replaced, stricter Requirements
+		for _, name := range q.Containers {
+			i := slices.IndexFunc(asked,
+				func(r Required) bool { return r.Row == q.Row && slices.Contains(r.Containers, name) })
+			switch {
+			case i < 0:
+				kept = append(kept, name)
+			case asked[i].Duration == q.Duration:
+			case (q.Duration > asked[i].Duration) == q.Row.IsLimit():
+				asked[i].Containers = slices.DeleteFunc(slices.Clone(asked[i].Containers),
+					func(c string) bool { return c == name })
+				kept, replaced = append(kept, name), append(replaced, asked[i].Requirement)
+			default:
+				stricter = append(stricter, asked[i].Requirement)
+			}
+		}
+		note(q, replaced, true)
+		note(q, stricter, false)
+		if q.Containers = kept; len(kept) > 0 {
+			asked = append(asked, q)
+		}
+	}
+	return slices.DeleteFunc(asked, func(r Required) bool { return len(r.Containers) == 0 })
+}
+
+// replace sets the requirements of the annotation, and those of the command line on other rows.
+func (a *annotated) replace(asked, own []Required) {
+	for _, q := range own {
+		var replaced Requirements
+		for _, r := range asked {
+			if r.Row == q.Row && r.Requirement != q.Requirement {
+				replaced = append(replaced, r.Requirement)
+			}
+		}
+		a.overrideRequirements(q, replaced, true)
+	}
+	a.Required = append(slices.DeleteFunc(asked, func(r Required) bool {
+		return slices.ContainsFunc(own, func(q Required) bool { return q.Row == r.Row })
+	}), own...)
+}
+
+// containersIn returns the names of all containers of the workloads of some files, each once.
+// Invalid files have none.
+func containersIn(files []File) (names []string) {
+	_ = EachWorkload(files, func(_ File, w *manifests.Workload) scenarios.Errors {
+		for c := range podutil.Containers(&w.Pod.Spec) {
+			names = append(names, c.Name)
+		}
+		return nil
+	})
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// String says which of the two counts.
+func (v Override) String() string {
+	other := fmt.Sprintf("--%s %s", strings.TrimPrefix(v.Annotation, annotationPrefix), v.CommandLine)
+	if v.Base {
+		other = v.CommandLine + " of the base"
+	}
+	says := fmt.Sprintf("%s %s of %s:%d", v.Annotation, v.Says, v.File, v.Line)
+	switch {
+	case v.Says == "":
+		return fmt.Sprintf("%s %s counts, although %s:%d does not have it any more (see --allow-annotations)",
+			v.Annotation, other, v.File, v.Line)
+	case v.Used:
+		return fmt.Sprintf("%s replaces %s", says, other)
+	case v.CommandLine == "":
+		return says + " counts for nothing: the base does not have it (see --allow-annotations)"
+	}
+	return fmt.Sprintf("%s counts for nothing: it asks for less than %s (see --allow-annotations)", says, other)
+}

@@ -1,0 +1,139 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/printable"
+)
+
+// Headline is the summary of the report for people: how much got better and worse.
+func (r *Report) Headline() string {
+	text := fmt.Sprintf("%d better, %d worse", r.Count(Better), r.Count(Worse))
+	if n := r.Lost(); n > 0 {
+		text = fmt.Sprintf("%d %s lost, ", n, printable.Plural(n, "probe")) + text
+	}
+	if n := r.Replaced(); n > 0 {
+		text += fmt.Sprintf(", %d %s replaced", n, printable.Plural(n, "container"))
+	}
+	return text
+}
+
+// Heading is the name of a workload, and says whether it is added, removed, or had another name or
+// kind.
+func (w *Workload) Heading() string {
+	before := w.RenamedFrom
+	if w.KindBefore != "" {
+		before = w.titleBefore()
+	}
+	return w.Title() + heading(w.Change, before, w.Paired)
+}
+
+// HeadingOf is the name of a container and of its workload, and says whether they are added,
+// removed, or had another name or kind.
+func (w *Workload) HeadingOf(c *Container) string {
+	name := w.Title()
+	if w.Change == Same { // the container says the rest
+		name = w.Heading()
+	}
+	return fmt.Sprintf("%s, container %s%s", name, c.Name, heading(c.Change, c.RenamedFrom, c.Paired))
+}
+
+func heading(change Change, before string, p *Pairing) string {
+	switch {
+	case change == Added || change == Removed:
+		return " (" + string(change) + ")"
+	case p != nil && p.By == ByName:
+		return " (was " + before + ")"
+	case p != nil && p.By == LastLeft:
+		return " (compared with " + before + ")"
+	case before != "":
+		return " (renamed from " + before + ")"
+	}
+	return ""
+}
+
+// titleBefore is the name of a workload before the change.
+func (w *Workload) titleBefore() string {
+	namespace, name := w.Namespace, cmp.Or(w.RenamedFrom, w.Name)
+	if old, rest, other := strings.Cut(name, "/"); other {
+		namespace, name = old, rest
+	}
+	return check.Title(cmp.Or(w.KindBefore, w.Kind), namespace, name)
+}
+
+// Pairings says which things with different names or kinds are compared, and why: the workload with
+// one before the change, and its containers. A wrong pair must not look like a fact.
+func (w *Workload) Pairings() []string {
+	var lines []string
+	if p := w.Paired; p != nil {
+		lines = append(lines, fmt.Sprintf("%s is compared with %s%s", w.Title(), w.titleBefore(),
+			p.because("neither manifest has another workload left")))
+	}
+	for i := range w.Containers {
+		if c := &w.Containers[i]; c.Paired != nil {
+			because := c.Paired.because("neither pod has another container")
+			lines = append(lines, fmt.Sprintf("Container %s of %s is compared with container %s%s", c.Name, w.Title(),
+				c.RenamedFrom, because))
+		}
+	}
+	return lines
+}
+
+// because ends a sentence with the reason of a pairing.
+func (p *Pairing) because(lastLeft string) string {
+	switch p.By {
+	case ByName:
+		return ", because they have the same name."
+	case LastLeft:
+		return " only because " + lastLeft + ". They may have nothing in common."
+	}
+	return ", because both have the " + printable.Plural(len(p.Images), "image") + " " + and(p.Images) + "."
+}
+
+// and joins names for a sentence.
+func and(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// Remark says what the table of a container does not.
+type Remark struct {
+	Text  string
+	Worse bool
+}
+
+// Judgement says whether the remark makes the container worse.
+func (r *Remark) Judgement() string {
+	if r.Worse {
+		return "Worse"
+	}
+	return "Not worse"
+}
+
+func (r *Remark) String() string { return r.Judgement() + ": " + r.Text }
+
+// Remarks returns the remarks about a container.
+func (w *Workload) Remarks(c *Container) []*Remark {
+	switch {
+	case len(c.Lost) > 0:
+		return []*Remark{{"the container loses its " + and(c.Lost) + " " + printable.Plural(len(c.Lost), "probe") + ".",
+			true}}
+	case c.Replaced:
+		return []*Remark{{"the pod has another new container instead, and no limit or time of this one is left to " +
+			"compare.", true}}
+	case c.Change == Removed && w.unsettled:
+		return []*Remark{{"the manifest no longer has this " + w.Kind +
+			". If a new workload takes its place, compare does not know which one.", false}}
+	case c.Change == Removed && w.Change == Removed:
+		return []*Remark{{"the manifest no longer has this " + w.Kind + ".", false}}
+	case c.Change == Removed:
+		return []*Remark{{"the pod no longer has this container.", false}}
+	}
+	return nil
+}

@@ -1,0 +1,300 @@
+package compare
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/answers/check/render"
+	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/show/summary"
+)
+
+// Scenario compares the runs of a scenario with both manifests, in one version of Kubernetes. The
+// runs of a pair have the same seed, so that the same things happen in them.
+type Scenario struct {
+	Name       string `json:"name"`
+	Kubernetes string `json:"kubernetes"`
+	Runs       int    `json:"runs"` // pairs of runs
+	Numbers    []Pair `json:"numbers"`
+}
+
+// Pair compares one number of a workload over all runs.
+type Pair struct {
+	Pods   string `json:"pods"`   // namespace/name of the workload
+	Number Number `json:"number"` // what is compared
+	Before Spread `json:"before"`
+	After  Spread `json:"after"`
+	// Better, Same and Worse count the seeds by the sum over the pods of the workload.
+	Better int `json:"better"`
+	Same   int `json:"same"`
+	Worse  int `json:"worse"`
+	// MostWorse and MostBetter are the greatest differences of a seed, and the seeds that have
+	// them. They are nil if there is none.
+	MostBetter *Difference `json:"mostBetter,omitempty"`
+	MostWorse  *Difference `json:"mostWorse,omitempty"`
+}
+
+// Number names a number of a run.
+type Number string
+
+const (
+	Restarts Number = "restarts"
+	ToReady  Number = "toReady" // the longest of the pods
+	Unready  Number = "unready"
+)
+
+var numbers = []struct {
+	id   Number
+	text string
+	of   func(summary.Numbers) int64
+}{
+	{Restarts, "restarts", func(n summary.Numbers) int64 { return int64(n.Restarts) }},
+	{ToReady, "time to Ready", func(n summary.Numbers) int64 { return int64(n.ToReady) }},
+	{Unready, "time not Ready after that", func(n summary.Numbers) int64 { return int64(n.Unready) }},
+}
+
+// Spread has the median and the maximum over the runs: a number, or seconds, which are null for
+// never.
+type Spread struct {
+	Median value `json:"median"`
+	Max    value `json:"max"`
+}
+
+// Difference is how much more a number is after the change in a seed.
+type Difference struct {
+	Seed int64 `json:"seed"`
+	By   value `json:"by"`
+}
+
+// value is a count or a time.
+type value struct {
+	n    int64
+	time bool
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v value) MarshalJSON() ([]byte, error) {
+	if v.time {
+		return check.Seconds(v.n).MarshalJSON()
+	}
+	return fmt.Appendf(nil, "%d", v.n), nil
+}
+
+func (v value) String() string {
+	switch {
+	case !v.time:
+		return fmt.Sprint(v.n)
+	case v.n == int64(summary.Never):
+		return "never"
+	}
+	return check.FormatUp(check.Seconds(v.n))
+}
+
+func (d *Difference) String() string {
+	if d == nil {
+		return ""
+	}
+	text, sign := d.By, "+"
+	if text.n < 0 {
+		text.n, sign = -text.n, "-"
+	}
+	if text.time && text.n == int64(summary.Never) {
+		return fmt.Sprintf("%s (seed %d)", map[string]string{"+": "never", "-": "no longer never"}[sign], d.Seed)
+	}
+	return fmt.Sprintf("%s%s (seed %d)", sign, text, d.Seed)
+}
+
+// Run has the numbers of the pods of a run, of one workload each.
+type Run struct {
+	Seed int64
+	Pods map[string]summary.Numbers // by workload, in total over its pods
+}
+
+// Runs compares runs in pairs. Both lists have the same seeds in the same order.
+func Runs(name, version string, before, after []Run) Scenario {
+	s := Scenario{Name: name, Kubernetes: version, Runs: len(before), Numbers: []Pair{}}
+	var pods []string
+	for _, list := range [][]Run{before, after} {
+		for _, r := range list {
+			pods = append(pods, slices.Sorted(maps.Keys(r.Pods))...)
+		}
+	}
+	slices.Sort(pods)
+	for _, p := range slices.Compact(pods) {
+		for _, n := range numbers {
+			s.Numbers = append(s.Numbers, pair(p, n.id, n.of, before, after))
+		}
+	}
+	return s
+}
+
+func pair(pods string, id Number, of func(summary.Numbers) int64, before, after []Run) Pair {
+	p := Pair{Pods: pods, Number: id}
+	isTime := id != Restarts
+	var old, now summary.Distribution
+	for i := range before {
+		a, b := of(before[i].Pods[pods]), of(after[i].Pods[pods])
+		seed := before[i].Seed
+		old.Add(seed, a)
+		now.Add(seed, b)
+		difference := b - a
+		switch never := int64(summary.Never); {
+		case a == b || isTime && time.Duration(difference).Abs() < noise:
+			difference = 0
+		case isTime && b == never:
+			difference = never
+		case isTime && a == never:
+			difference = -never
+		}
+		d := &Difference{seed, value{difference, isTime}}
+		switch {
+		case difference == 0:
+			p.Same++
+		case difference < 0:
+			p.Better++
+			if p.MostBetter == nil || difference < p.MostBetter.By.n {
+				p.MostBetter = d
+			}
+		default:
+			p.Worse++
+			if p.MostWorse == nil || difference > p.MostWorse.By.n {
+				p.MostWorse = d
+			}
+		}
+	}
+	spread := func(d *summary.Distribution) Spread {
+		if d.Count() == 0 {
+			return Spread{}
+		}
+		greatest, _ := d.Max()
+		return Spread{value{d.Median(), isTime}, value{greatest, isTime}}
+	}
+	p.Before, p.After = spread(&old), spread(&now)
+	return p
+}
+
+// worse reports whether the median or the maximum of a number got worse.
+func (s Scenario) worse() bool { return slices.ContainsFunc(s.Numbers, Pair.isWorse) }
+
+func (p Pair) isWorse() bool {
+	more := func(a, b value) bool { return b.n > a.n && (!a.time || b.n-a.n >= int64(noise)) }
+	return more(p.Before.Median, p.After.Median) || more(p.Before.Max, p.After.Max)
+}
+
+func (n Number) text() string {
+	for _, known := range numbers {
+		if known.id == n {
+			return known.text
+		}
+	}
+	return string(n)
+}
+
+// Judge judges a pair: a number of which the median or the maximum got worse, or that got better or
+// worse in all seeds in which it differs.
+func (p *Pair) Judge() Change {
+	switch {
+	case p.isWorse():
+		return Worse
+	case p.Better > 0 && p.Worse == 0:
+		return Better
+	case p.Better+p.Worse == 0:
+		return Same
+	}
+	return ""
+}
+
+// Cells returns the number, and its columns as PairHead names them.
+func (p *Pair) Cells() []string {
+	return []string{p.Number.text(), p.Before.Median.String(), p.Before.Max.String(), p.After.Median.String(),
+		p.After.Max.String(), fmt.Sprint(p.Better), fmt.Sprint(p.Worse)}
+}
+
+// PairHead names the columns of a pair: two before, two after, and two counts of seeds.
+var PairHead = []string{"median", "max", "median", "max", "better", "worse"}
+
+// Of says what the runs are.
+func (s *Scenario) Of() string {
+	if s.Runs == 1 {
+		return "1 run"
+	}
+	return fmt.Sprintf("%d seeds", s.Runs)
+}
+
+func (t *writer) scenario(s *Scenario) {
+	t.Gap()
+	t.Line(0, fmt.Sprintf("Scenario %s, Kubernetes %s, %s", s.Name, s.Kubernetes, s.Of()), report.Bold)
+	pods := ""
+	var table *report.Table
+	for i := range s.Numbers {
+		p := &s.Numbers[i]
+		if p.Pods != pods || table == nil {
+			if table != nil {
+				t.Table(table)
+			}
+			pods, table = p.Pods, &report.Table{Left: 1}
+			table.Head("", "before", "", "after", "", "seeds", "")
+			table.Head(append([]string{pods}, PairHead...)...)
+		}
+		var row []report.Cell
+		for j, text := range p.Cells() {
+			cell := report.Cell{Text: text}
+			if j > 2 {
+				cell.Style = styles[p.Judge()]
+			}
+			row = append(row, cell)
+		}
+		table.Row(row...)
+	}
+	if table != nil {
+		t.Table(table)
+	}
+	for _, line := range s.Extremes() {
+		t.Line(2, line, report.Plain)
+	}
+}
+
+// Extremes names the seeds with the greatest differences.
+func (s *Scenario) Extremes() []string {
+	var lines []string
+	for i := range s.Numbers {
+		p := &s.Numbers[i]
+		var parts []string
+		for _, d := range []*Difference{p.MostBetter, p.MostWorse} {
+			if d != nil && s.Runs > 1 {
+				parts = append(parts, d.String())
+			}
+		}
+		if len(parts) > 0 {
+			lines = append(lines, fmt.Sprintf("%s, %s: greatest difference %s", p.Pods, p.Number.text(),
+				strings.Join(parts, " and ")))
+		}
+	}
+	return lines
+}
+
+func markdownScenario(b *bytes.Buffer, s *Scenario) {
+	fmt.Fprintf(b, "\n### Scenario %s, Kubernetes %s, %s\n\n", render.Escape(s.Name), s.Kubernetes, s.Of())
+	b.WriteString("| | | before: median | max | after: median | max | seeds better | worse " +
+		"|\n|---|---|--:|--:|--:|--:|--:|--:|\n")
+	for i := range s.Numbers {
+		p := &s.Numbers[i]
+		cells := p.Cells()
+		for j := 3; j < len(cells); j++ {
+			cells[j] = emphasize(cmp.Or(p.Judge(), Same), cells[j])
+		}
+		fmt.Fprintf(b, "| %s | %s |\n", render.Escape(p.Pods), strings.Join(cells, " | "))
+	}
+	for _, line := range s.Extremes() {
+		fmt.Fprintf(b, "\n- %s", render.Escape(line))
+	}
+	if len(s.Extremes()) > 0 {
+		b.WriteString("\n")
+	}
+}

@@ -1,0 +1,362 @@
+package verdict
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/internal/answers/incident"
+	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/world/apiserver/admission"
+	"probesim.dev/prober"
+	"probesim.dev/trace"
+)
+
+// evidence is what the facts say about a container, or about a pod with several containers where
+// they do not name one.
+type evidence struct {
+	pod      *incident.Pod
+	of       *evidence // on the pod; itself if the pod has one container, or none is named
+	name     string
+	object   *v1.Pod       // with the defaults of the API server; what is not shown is empty
+	spec     *v1.Container // likewise
+	complete bool          // spec has all probes of the container: what it does not have does not exist
+	init     bool          // the container is meant to end
+	objects  bool          // its events are objects, out of which nobody cuts a row
+	whole    bool          // all events are there, as far as the cluster kept them
+	log      kubeletLog
+
+	failures   []failure                 // of all probes, in the order of the facts
+	conditions map[string]*incident.Fact // of the pod, the newest of each type
+	events     map[Cause]tally           // by what they prove, a cause, or else by their reason; lines of a log, too
+	ends       []*incident.Fact          // Terminated, the oldest first
+	state      string                    // why the container waits, Running, or else the STATUS of the newest row
+	from       *incident.Fact            // the state, or nil
+	started    string                    // the newest value: true, false, or unknown
+	ready      string                    // likewise, of the container or else of its pod
+	rows       []*incident.Fact
+	row        *incident.Fact // the newest one about the pod, or nil
+	restarts   int            // -1: unknown
+
+	end             *incident.Fact // the newest whose exit code or reason is known
+	life            *Span          // of the instance that ended
+	exits           bool           // its exit code is known
+	signalled       bool           // it is that of SIGKILL or SIGTERM
+	killer, unready *failure       // the main failure of a probe that kills, and of the readiness probe
+}
+
+// kubeletLog is what the logs of kubelets in the recording show of all pods.
+type kubeletLog struct {
+	probes    bool // failed ones
+	restarted bool // a kubelet
+}
+
+// forgotten returns the line of a log that says that a new kubelet does not know whether a pod is
+// ready, and finds out at once, or nil.
+func forgotten(p *incident.Pod) (empty *incident.Fact) {
+	for _, f := range p.Facts {
+		switch {
+		case f.Kind != incident.ProbeSync || f.Probe != trace.Readiness:
+		case f.Value == "":
+			empty = f
+		case f.Value == "ready" && empty != nil && f.When.At.Sub(empty.When.At) < 50*time.Millisecond:
+			return empty
+		}
+	}
+	return nil
+}
+
+// tally sums up equal events.
+type tally struct {
+	count        int
+	fact, oldest *incident.Fact
+}
+
+// failure is an event or a line of a log about failures of a probe.
+type failure struct {
+	probe  trace.Probe
+	result trace.Result
+	class  Class
+	output string
+	count  int
+	fact   *incident.Fact
+}
+
+// collect returns the evidence on each container of a pod, and last that on the pod itself, which
+// has the name "" if it has several.
+func collect(p *incident.Pod, log kubeletLog) (list []*evidence) {
+	object := &v1.Pod{}
+	if p.Object != nil {
+		object = p.Object.DeepCopy()
+	}
+	admission.Default(object)
+	names := p.Containers()
+	if len(names) != 1 {
+		names = append(slices.Clone(names), "")
+	}
+	of := map[string]*evidence{}
+	for _, name := range names {
+		of[name] = &evidence{pod: p, object: object, name: name, spec: &v1.Container{},
+			conditions: map[string]*incident.Fact{}, events: map[Cause]tally{}, restarts: -1, log: log}
+		of[name].setSpec()
+		list = append(list, of[name])
+	}
+	pod := list[len(list)-1]
+	for _, f := range p.Facts {
+		cmp.Or(of[f.Container], pod).add(f)
+	}
+	for _, e := range list {
+		e.of = pod
+		e.finish()
+	}
+	return list
+}
+
+// finish computes what follows from all facts.
+func (e *evidence) finish() {
+	e.whole = e.objects || e.count("Scheduled")+
+		e.of.count("Scheduled") > 0 && e.count("Created") > 0 && e.count("Started") > 0 && e.count("Pulled")+
+		e.count("Pulling") > 0
+	for _, f := range slices.Backward(e.ends) {
+		if f.ExitKnown || f.Reason != "" {
+			e.end, e.life, e.exits = f, life(f), f.ExitKnown
+			e.signalled = f.ExitKnown && (f.ExitCode == 137 || f.ExitCode == 143)
+			break
+		}
+	}
+	e.killer = cmp.Or(main(e.failed(trace.Startup)), main(e.failed(trace.Liveness)))
+	e.unready = main(e.failed(trace.Readiness))
+	if n := len(e.of.rows); n > 0 {
+		e.row = e.of.rows[n-1]
+	}
+	if e.from == nil && len(e.rows) > 0 {
+		e.state, e.from = strings.TrimPrefix(e.row.Reason, "Init:"), e.row
+	}
+	e.ready = cmp.Or(e.ready, e.readyInRows())
+}
+
+func (e *evidence) setSpec() {
+	if c := podutil.Find(e.object, e.name); c != nil {
+		e.spec, e.complete = c, !e.pod.Partial
+	}
+	// kubectl describe does not show the policy, and only sidecars have probes
+	e.init = slices.ContainsFunc(e.object.Spec.InitContainers, func(c v1.Container) bool {
+		sidecar := podutil.IsRestartableInitContainer(&c) || c.LivenessProbe != nil || c.ReadinessProbe != nil ||
+			c.StartupProbe != nil
+		return c.Name == e.name && !sidecar
+	})
+}
+
+// probe returns a probe of the container, or nil if it has none or the facts do not show it.
+func (e *evidence) probe(of trace.Probe) *v1.Probe { return prober.ProbeOf(e.spec, of) }
+
+func (e *evidence) add(f *incident.Fact) {
+	switch f.Kind {
+	case incident.Terminated:
+		e.ends, e.state, e.from = append(e.ends, f), "", nil
+	case incident.Waiting:
+		e.state, e.from = f.Reason, f
+	case incident.Running:
+		e.state, e.from = "Running", f
+	case incident.Row:
+		e.rows = append(e.rows, f)
+	case incident.Ready:
+		e.ready = f.Value
+	case incident.Started:
+		e.started = f.Value
+	case incident.Condition:
+		e.conditions[f.Reason] = f
+	case incident.Event, incident.Log, incident.ProbeRun:
+		if u := f.Unhealthy(); u.Probe != "" {
+			e.failures = append(e.failures,
+				failure{u.Probe, u.Result, classify(u.Output), u.Output, max(f.Count, 1), f})
+			return
+		}
+		e.objects = e.objects || f.Source == incident.FromEvent
+		kind := kindOf(f)
+		t := e.events[kind]
+		e.events[kind] = tally{t.count + max(f.Count, 1), f, cmp.Or(t.oldest, f)}
+	}
+	switch f.Kind {
+	case incident.Terminated, incident.Waiting, incident.Running, incident.Row, incident.Restarts:
+		e.restarts = max(e.restarts, f.Count)
+	}
+}
+
+// mayFail are the reasons of events that say in their message what fails.
+const mayFail = " BackOff Failed FailedSync FailedStart FailedCreate "
+
+// kinds have the causes that events and lines of a log prove, by their reason and the words of
+// their message. The first that fits counts.
+var kinds = []struct {
+	reasons string
+	words   *regexp.Regexp
+	cause   Cause
+}{
+	{" ErrImagePull ImagePullBackOff ErrImageNeverPull InvalidImageName InspectFailed ", regexp.MustCompile(``), Image},
+	{" FailedCreatePodSandBox FailedCreatePodSandbox FailedPodSandBoxStatus NetworkNotReady ", regexp.MustCompile(``),
+		Sandbox},
+	{" FailedScheduling ", regexp.MustCompile(``), Unschedulable},
+	{" FailedPostStartHook ", regexp.MustCompile(``), PostStartHook},
+	{" Killing Message ", regexp.MustCompile(`FailedPostStartHook`), PostStartHook},
+	{" Killing Message ", regexp.MustCompile(`failed startup probe`), StartupProbe},
+	{" Killing Message ", regexp.MustCompile(`failed liveness probe|is unhealthy, it will be killed`), LivenessProbe},
+	{" Killing Message ", regexp.MustCompile(`Stopping container|Need to kill`), Removed},
+	{" FailedMount FailedAttachVolume FailedMapVolume ",
+		regexp.MustCompile(`couldn't find key|(configmap|secret).*(not found|non-existent config key)`), Configuration},
+	{" FailedMount FailedAttachVolume FailedMapVolume ", regexp.MustCompile(``), Volume},
+	{mayFail, regexp.MustCompile(`pull(ing)? image|ErrImagePull|ImagePullBackOff|ErrImageNeverPull|InvalidImageName` +
+		`|inspect image|image can't be pulled`), Image},
+	{" CreateContainerConfigError ", regexp.MustCompile(``), Configuration},
+	{mayFail, regexp.MustCompile(
+		`couldn't find key|CreateContainerConfigError|(secret|configmap|ConfigMap).*not found`), Configuration},
+	{mayFail, regexp.MustCompile(`CrashLoopBackOff|Back-off restarting|restarting failed`), "BackOff"},
+	{mayFail, regexp.MustCompile(`FailedMount|volumes`), Volume},
+	{mayFail, regexp.MustCompile(`StartContainer|start container|failed to create|OCI runtime|RunContainerError` +
+		`|CreateContainerError|Error response from daemon|executable file not found`), CannotStart},
+}
+
+// kindOf returns the cause that an event proves, or else its reason.
+func kindOf(f *incident.Fact) Cause {
+	for _, k := range kinds {
+		if strings.Contains(k.reasons, " "+f.Reason+" ") && k.words.MatchString(f.Message) {
+			return k.cause
+		}
+	}
+	return Cause(f.Reason)
+}
+
+// failed returns the failures of a probe, without those of a container that was ending.
+func (e *evidence) failed(of trace.Probe) (list []failure) {
+	for _, f := range e.failures {
+		if f.probe == of && f.result == trace.Failure && f.class != Ending {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+func total(list []failure) (n int) {
+	for _, f := range list {
+		n += f.count
+	}
+	return n
+}
+
+// main returns the failure that decides the class: the newest of those that are most frequent.
+func main(list []failure) (best *failure) {
+	counts := map[Class]int{}
+	for _, f := range list {
+		counts[f.class] += f.count
+	}
+	for i := range list {
+		if f := &list[i]; best == nil || counts[f.class] >= counts[best.class] {
+			best = f
+		}
+	}
+	return best
+}
+
+// count returns how many events of a reason, or for a cause, there are.
+func (e *evidence) count(of Cause) int { return e.events[of].count }
+
+// kills returns how often a probe has killed the container, at least.
+func (e *evidence) kills() int { return e.count(LivenessProbe) + e.count(StartupProbe) }
+
+// life returns how long an ended instance ran. Times of a status are whole seconds.
+func life(end *incident.Fact) *Span {
+	if !end.When.Known() || !end.Last.Known() || end.Last.At.Before(end.When.At) {
+		return nil
+	}
+	run := end.Last.At.Sub(end.When.At)
+	return &Span{max(run-end.When.Within, 0), run + end.Last.Within}
+}
+
+// ran reports whether a fact shows that the container has run.
+func (e *evidence) ran() bool {
+	return e.count("Started") > 0 || e.running() || len(e.failures) > 0 || e.kills() > 0 || e.restarts > 0 ||
+		slices.ContainsFunc(e.ends, func(f *incident.Fact) bool { return causeOf[f.Reason] != CannotStart })
+}
+
+// restarted reports whether the container has restarted, or waits for a restart.
+func (e *evidence) restarted() bool {
+	return e.restarts > 0 || e.count("BackOff") > 0 || e.restarts < 0 && e.startedAgain() ||
+		e.state == "CrashLoopBackOff" ||
+		e.kills() > 0 || slices.ContainsFunc(e.rows,
+		func(f *incident.Fact) bool { return strings.HasSuffix(f.Reason, "CrashLoopBackOff") })
+}
+
+// after reports whether the last occurrence of a fact is after the last one of another.
+func after(a, b *incident.Fact) bool {
+	if a == nil || b == nil {
+		return a != nil
+	}
+	return a.Last.Known() && b.Last.Known() && a.Last.At.After(b.Last.End())
+}
+
+// running reports whether the newest state says so.
+func (e *evidence) running() bool { return e.from != nil && e.from.Kind == incident.Running }
+
+// startedAgain reports whether events show a second start, or one after a failed probe. Starts at
+// one moment that name no container are those of several. A failure before the pod was scheduled is
+// of another pod, or its age is wrong.
+func (e *evidence) startedAgain() bool {
+	started, created, scheduled := e.events["Started"], e.events["Created"],
+		cmp.Or(e.events["Scheduled"].fact, e.of.events["Scheduled"].fact)
+	return slices.ContainsFunc([]tally{started, created}, func(t tally) bool {
+		return t.count > 1 && (e.name != "" || t.fact.Last.End().Sub(t.oldest.When.At) >= 5*time.Second)
+	}) || started.fact != nil && slices.ContainsFunc(e.failures, func(f failure) bool {
+		return f.fact.When.Known() && f.fact.Aged == started.fact.Aged &&
+			started.fact.Last.At.After(f.fact.When.End()) &&
+			(scheduled == nil || !scheduled.When.Known() || !scheduled.When.At.After(f.fact.When.End()))
+	})
+}
+
+// readyInRows returns what the newest row, or else the newest line of a log, says about the
+// container.
+func (e *evidence) readyInRows() string {
+	if e.row != nil {
+		ready, all, _ := strings.Cut(e.row.Value, "/")
+		switch {
+		case ready == all && all != "" && all != "0":
+			return "true"
+		case e == e.of || all == "1":
+			return "false"
+		}
+	}
+	if sync := e.lastSync(trace.Readiness, ""); sync != nil {
+		return strconv.FormatBool(sync.Value == "ready")
+	}
+	return ""
+}
+
+// lastSync returns the newest line of a log about a result of a probe of the container, with a
+// value if it is not empty, or nil.
+func (e *evidence) lastSync(of trace.Probe, value string) *incident.Fact {
+	for _, f := range slices.Backward(e.pod.Facts) {
+		if f.Kind == incident.ProbeSync && (of == "" || f.Probe == of) && (value == "" || f.Value == value) &&
+			e.about(f) {
+			return f
+		}
+	}
+	return nil
+}
+
+// about reports whether a fact is about the container, or does not name one.
+func (e *evidence) about(f *incident.Fact) bool { return f.Container == e.name || f.Container == "" }
+
+// span returns the time from the first to the last occurrence of a fact.
+func span(f *incident.Fact) (Span, bool) {
+	if !f.When.Known() || !f.Last.Known() {
+		return Span{}, false
+	}
+	return Span{max(f.Last.At.Sub(f.When.End()), 0), max(f.Last.End().Sub(f.When.At), 0)}, true
+}
+
+// middle returns the middle of a span.
+func (s Span) middle() time.Duration { return (s.Least + s.Greatest) / 2 }

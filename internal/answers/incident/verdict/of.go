@@ -1,0 +1,131 @@
+package verdict
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+
+	"probesim.dev/internal/answers/incident"
+	"probesim.dev/trace"
+)
+
+// Of returns the verdicts of a recording.
+func Of(rec *incident.Recording) *Report {
+	report, forgetful := &Report{}, 0
+	var log kubeletLog
+	for _, p := range rec.Pods {
+		if forgotten(p) != nil {
+			forgetful++
+		}
+		log.probes = log.probes || slices.ContainsFunc(p.Facts,
+			func(f *incident.Fact) bool { return f.Kind == incident.ProbeRun && f.Result == trace.Failure })
+	}
+	log.restarted = forgetful > 1
+	for _, p := range rec.Pods {
+		if len(p.Facts) == 0 {
+			continue
+		}
+		list := ofPod(p, log)
+		if len(list) == 0 {
+			report.Quiet = append(report.Quiet, p)
+		}
+		report.Verdicts = append(report.Verdicts, list...)
+	}
+	if report.Verdicts = nameUnnamed(report.Verdicts); len(report.Verdicts) == 0 {
+		report.Verdicts = []Verdict{nothing(rec)}
+	}
+	slices.SortStableFunc(report.Verdicts, func(a, b Verdict) int { return slices.Compare(a.order(), b.order()) })
+	return report
+}
+
+// nameUnnamed gives a verdict on events that name no pod to the only pod whose rows or objects show
+// the same cause.
+func nameUnnamed(list []Verdict) []Verdict {
+	for i := range list {
+		v := &list[i]
+		if !v.Pod.Unnamed {
+			continue
+		}
+		same := func(o Verdict) bool { return !o.Pod.Unnamed && o.Cause == v.Cause }
+		if j := slices.IndexFunc(list, same); j >= 0 && !slices.ContainsFunc(list[j+1:], same) {
+			v.Pod, v.Container, v.Restarts = list[j].Pod, cmp.Or(v.Container, list[j].Container),
+				max(v.Restarts, list[j].Restarts)
+			return slices.Delete(list, j, j+1)
+		}
+	}
+	return list
+}
+
+// calm says how little trouble a cause is. Others are the most.
+var calm = map[Cause]int{NotReady: 1, ReadinessGate: 1, Failing: 1, Waiting: 2, Removed: 2, Nothing: 3, NoFacts: 3}
+
+// order returns what orders verdicts, the worst first: the trouble, of which a pod that is ready
+// now has less; how sure it is; whether a class explains it; and the restarts.
+func (v *Verdict) order() []int {
+	trouble := calm[v.Cause]
+	if v.readyNow && v.Sure == Open {
+		trouble = max(trouble, 2)
+	}
+	return []int{trouble, slices.Index([]Sure{Certain, Likely, Open}, v.Sure), -min(len(v.Class), 1), -v.Restarts}
+}
+
+// warns matches lines that speak of trouble.
+var warns = regexp.MustCompile(`\bWarning\b|(?i)unhealthy|probe (failed|errored)|back-?off|oomkilled|exit code`)
+
+// nothing is the verdict on a recording without trouble, or without facts.
+func nothing(rec *incident.Recording) Verdict {
+	r := certain(Nothing)
+	switch {
+	case len(rec.Facts) == 0:
+		r = certain(NoFacts).open()
+	case !slices.ContainsFunc(rec.Pods, func(p *incident.Pod) bool { return len(p.Facts) > 0 && !allReady(p) }):
+		r.saying(allWell)
+	case !slices.ContainsFunc(rec.Unread, func(u incident.Unread) bool { return warns.MatchString(u.Text) }) &&
+		!slices.ContainsFunc(rec.Facts, func(f *incident.Fact) bool { return warns.MatchString(f.Message) }) &&
+		slices.ContainsFunc(rec.Facts,
+			func(f *incident.Fact) bool { return f.Kind == incident.Event && f.Reason == "Started" }):
+		r.saying(noTrouble).likely() // a probe or an exit would have left events
+	default:
+		r.saying(noTrouble).open()
+	}
+	v := write(collect(&incident.Pod{Unnamed: true}, kubeletLog{})[0], r)
+	v.Pod = nil
+	return v
+}
+
+// allReady reports whether facts say that all containers of a pod are ready, or that it has
+// completed.
+func allReady(p *incident.Pod) bool {
+	all := collect(p, kubeletLog{})
+	return !slices.ContainsFunc(all, func(e *evidence) bool {
+		return completed(e) == nil && e.ready != "true" && !e.init && (e != e.of || len(all) == 1)
+	})
+}
+
+// ofPod returns the verdicts on a pod: on its containers in trouble, and on the pod if the facts
+// about trouble name no container. What is about the whole pod, such as its removal, is one
+// verdict.
+func ofPod(p *incident.Pod, log kubeletLog) []Verdict {
+	var list, quiet []Verdict
+	var seen []Cause
+	keep := func(e *evidence) {
+		r := judge(e)
+		switch {
+		case r == nil:
+		case r.cause == Nothing:
+			quiet = append(quiet, write(e, r))
+		case !slices.Contains(seen, r.cause) ||
+			!slices.Contains([]Cause{Removed, Node, Waiting, Sandbox, Volume, Unschedulable}, r.cause):
+			list, seen = append(list, write(e, r)), append(seen, r.cause)
+		}
+	}
+	for _, e := range collect(p, log) {
+		if e != e.of || len(list) == 0 || len(e.failures) > 0 || e.kills() > 0 || len(e.ends) > 0 {
+			keep(e)
+		}
+	}
+	if len(list) == 0 {
+		return quiet[:min(len(quiet), 1)]
+	}
+	return list
+}

@@ -1,0 +1,215 @@
+// Package render writes the verdicts on a recording, and the recording, as text, Markdown, JSON and
+// a page. The answer comes first: the cause of each trouble, what to do about it, and the lines
+// that prove it. Text from the recording stays text in each format.
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"probesim.dev/internal/answers/incident"
+	"probesim.dev/internal/answers/incident/verdict"
+	"probesim.dev/internal/printable"
+	"probesim.dev/internal/show/report"
+)
+
+// Answer is what there is to say about a recording.
+type Answer struct {
+	Recording *incident.Recording
+	Report    *verdict.Report
+	Pod       string // the name, the namespace and name, or the UID of the only pod to write about; empty: all of them
+	Verbose   bool   // write all verdicts, and the lines that were not read
+}
+
+// mostShown is the number of verdicts in text and Markdown, and of pods in a timeline if there are
+// many.
+const mostShown = 8
+
+// About reports whether to write about a pod. A chosen pod has facts.
+func (a *Answer) About(p *incident.Pod) bool {
+	return a.Pod == "" || p != nil && len(p.Facts) > 0 && (a.Pod == p.Name || a.Pod == p.Key() || a.Pod == p.UID)
+}
+
+// Group is a verdict that holds for several pods.
+type Group struct {
+	*verdict.Verdict
+	Others []*incident.Pod // whose verdicts differ in numbers only
+}
+
+// Groups returns the groups of the verdicts to show, the worst first, and the pods of those that
+// are left out.
+func (a *Answer) Groups() (shown []Group, left []*incident.Pod) {
+	known := map[string]int{}
+	for i := range a.Report.Verdicts {
+		v := &a.Report.Verdicts[i]
+		key := alike(v)
+		at, found := known[key]
+		switch {
+		case !a.About(v.Pod):
+		case !found:
+			known[key] = len(shown)
+			shown = append(shown, Group{Verdict: v})
+		case shown[at].Pod != v.Pod && !slices.Contains(shown[at].Others, v.Pod):
+			shown[at].Others = append(shown[at].Others, v.Pod)
+		}
+	}
+	for i := mostShown; i < len(shown) && a.Pod == "" && !a.Verbose; i++ {
+		left = append(append(left, shown[i].Pod), shown[i].Others...)
+	}
+	if len(left) > 0 {
+		shown = shown[:mostShown]
+	}
+	return shown, left
+}
+
+// numbers are the words of a sentence that may differ between the replicas of a workload.
+var numbers = regexp.MustCompile(` ?\b(?:once|twice|[\d,]+ (?:times|tries|failures|restarts|kills|runs)` +
+	`|(?:[\d.]+(?:ms|s|m|h|d))+)\b`)
+
+// withDigit are such words of the output of a program: times, addresses, IDs.
+var withDigit = regexp.MustCompile(`\S*\d\S*`)
+
+// alike returns a text that is equal for verdicts that differ in their pod and in numbers only.
+func alike(v *verdict.Verdict) string {
+	means, output, _ := strings.Cut(v.Because, ": ")
+	namespace, text := "", numbers.ReplaceAllString(v.Sentence+" "+means, "")+withDigit.ReplaceAllString(output, "")
+	if v.Pod != nil {
+		namespace, text = v.Pod.Namespace, strings.ReplaceAll(text, cmp.Or(v.Pod.Name, "\x00"), "\x00")
+	}
+	return fmt.Sprintf("%q", []any{namespace, v.Container, v.Cause, v.Sure, text})
+}
+
+// headline returns the sentence of a verdict with the label of its pod: in place of the name of the
+// pod, or before the sentence. Words of a message, which follows a colon, stay. A name that may be
+// a word of the sentence is none of the pod if the sentence is about a container.
+func (a *Answer) headline(v *verdict.Verdict) string {
+	label := a.Name(v.Pod)
+	if label == "" {
+		return v.Sentence
+	}
+	named := v.Container == "" || v.Container == v.Pod.Name || strings.ContainsAny(v.Pod.Name, "-.0123456789")
+	words := strings.Split(v.Sentence, " ")
+	for i, word := range words {
+		if named && strings.TrimRight(word, ".,:") == v.Pod.Name {
+			words[i] = label + word[len(v.Pod.Name):]
+			return strings.Join(words, " ")
+		}
+		named = named && !strings.HasSuffix(word, ":")
+	}
+	return label + ": " + v.Sentence
+}
+
+// Name returns the label of a pod, or nothing if the recording does not have its name.
+func (a *Answer) Name(p *incident.Pod) string {
+	if p == nil || p.Unnamed {
+		return ""
+	}
+	return a.Recording.Label(p)
+}
+
+// names lists pods, each once.
+func (a *Answer) names(pods []*incident.Pod) string {
+	var list []string
+	for _, p := range pods {
+		if name := a.Name(p); name != "" && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return printable.Few(list)
+}
+
+// drawn returns the run to draw: of the chosen pod, or of all pods, or of those in trouble if there
+// are many.
+func (a *Answer) drawn() *report.Run {
+	title := a.Recording.Title()
+	all := slices.DeleteFunc(slices.Clone(a.Recording.Pods),
+		func(p *incident.Pod) bool { return len(p.Facts) == 0 || !a.About(p) })
+	pods := all
+	if len(all) > mostShown {
+		pods = nil
+		for _, v := range a.Report.Verdicts {
+			if len(pods) < mostShown && slices.Contains(all, v.Pod) && !slices.Contains(pods, v.Pod) {
+				pods = append(pods, v.Pod)
+			}
+		}
+		if len(pods) == 0 {
+			pods = all[:mostShown]
+		}
+		title += fmt.Sprintf("; %s not shown, choose one with --pod", count(len(all)-len(pods), "other pod"))
+	}
+	run := a.Recording.RunOf(pods)
+	run.Description = title
+	return run
+}
+
+// item is a verdict as text, Markdown and HTML show it.
+type item struct {
+	Sure              verdict.Sure
+	Headline, Because string
+	Paragraphs        []paragraph
+}
+
+// paragraph is a text with a command to copy, or with lines of the input.
+type paragraph struct {
+	Label, Text, Command string
+	Lines                []string
+}
+
+// items returns what is above the recording, which is at least one item, and what is below it.
+func (a *Answer) items() (items []item, rest []paragraph) {
+	shown, left := a.Groups()
+	for i := range shown {
+		v := shown[i].Verdict
+		items = append(items, item{v.Sure, a.headline(v), v.Because, a.paragraphs(&shown[i])})
+	}
+	if names := a.names(left); names != "" {
+		items = append(items, item{Headline: "More verdicts:", Because: names +
+			". Choose one with --pod, or see all with -v."})
+	}
+	quiet := "No trouble: " + a.names(slices.DeleteFunc(slices.Clone(a.Report.Quiet),
+		func(p *incident.Pod) bool { return !a.About(p) }))
+	if len(items) == 0 {
+		items = []item{{Headline: quiet}}
+	} else if quiet != "No trouble: " {
+		rest = append(rest, paragraph{Text: quiet})
+	}
+	if n := a.Recording.UnreadLines; n > 0 && !a.Verbose {
+		rest = append(rest, paragraph{Text: "Not read: " + count(n, "line") + "; -v lists them"})
+	} else if n > 0 {
+		unread := paragraph{Text: "Not read: " + count(n, "line")}
+		for _, u := range a.Recording.Unread {
+			unread.Lines = append(unread.Lines, u.Place.String()+": "+u.Text)
+		}
+		rest = append(rest, unread)
+	}
+	return items, rest
+}
+
+// paragraphs says what to do or to ask, for which other pods a verdict holds, and what proves it.
+func (a *Answer) paragraphs(g *Group) (list []paragraph) {
+	for _, text := range g.Advice {
+		list = append(list, paragraph{Label: "Do:", Text: text})
+	}
+	if g.Question != nil {
+		list = append(list, paragraph{Label: "Ask:", Text: g.Asks, Command: g.Command})
+	}
+	if n := len(g.Others); n > 0 {
+		list = append(list, paragraph{Text: "And " + count(n, "more pod") + ": " + a.names(g.Others)})
+	}
+	for _, text := range g.Details {
+		list = append(list, paragraph{Text: text})
+	}
+	proof := paragraph{Text: "Evidence:"}
+	for _, e := range g.Evidence {
+		proof.Lines = append(proof.Lines, e.Place.String()+": "+strings.Join(strings.Fields(e.Says), " "))
+	}
+	if len(proof.Lines) > 0 {
+		list = append(list, proof)
+	}
+	return list
+}
+
+func count(n int, word string) string { return fmt.Sprintf("%d %s", n, printable.Plural(n, word)) }

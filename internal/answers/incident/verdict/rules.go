@@ -1,0 +1,529 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"probesim.dev/internal/answers/bounds"
+	"probesim.dev/internal/answers/incident"
+	"probesim.dev/trace"
+)
+
+// ruling is what a rule concludes: the cause, how sure, and the facts that it rests on.
+type ruling struct {
+	cause  Cause
+	or     []Cause
+	sure   Sure
+	probe  trace.Probe
+	proof  []*incident.Fact
+	words  phrase // instead of those of the cause
+	what   string // what the words are about: a condition, or a time
+	detail string // a sentence to add
+}
+
+// rules are tried in this order. The first that decides counts: facts that name the cause come
+// first, memory before probes; then what excludes a probe; then strong evidence.
+var rules = []func(*evidence) *ruling{
+	evicted, named, cannotStart, killed, completed, removed, nodeGone,
+	probeExcluded, inLog, fitsWindow, restarted, failing, notReady, gated, harmless, waits, kubeletRestarted,
+}
+
+func judge(e *evidence) *ruling {
+	for _, rule := range rules {
+		r := rule(e)
+		switch {
+		case r == nil:
+			continue
+		case r.sure != Open || r.words != phrase{} || r.cause == Waiting:
+		case e.exits:
+			r.words = openCode
+		case len(e.failed(r.probe)) > 0:
+			r.words = openFailed
+		default:
+			r.words = openRestarts
+		}
+		return r
+	}
+	return nil
+}
+
+func certain(cause Cause, proof ...*incident.Fact) *ruling {
+	of := map[Cause]trace.Probe{LivenessProbe: trace.Liveness, StartupProbe: trace.Startup}[cause]
+	return &ruling{cause: cause, sure: Certain, probe: of, proof: slices.DeleteFunc(proof,
+		func(f *incident.Fact) bool { return f == nil })}
+}
+
+func (r *ruling) saying(words phrase) *ruling { r.words = words; return r }
+
+func (r *ruling) adding(detail string) *ruling { r.detail = detail; return r }
+
+func (r *ruling) likely() *ruling { r.sure = Likely; return r }
+
+func (r *ruling) open(or ...Cause) *ruling { r.sure, r.or = Open, or; return r }
+
+func (r *ruling) of(p trace.Probe) *ruling { r.probe = p; return r }
+
+// killers are the probes that kill.
+var killers = []trace.Probe{trace.Startup, trace.Liveness}
+
+// byProbe returns the cause of a kill by a probe.
+func byProbe(of trace.Probe) Cause { return Cause(of) + "Probe" }
+
+// evictions has the reasons of events, of a status, and of a condition that say that something
+// removed a pod from its node.
+var evictions = map[string]phrase{"Evicted": evictedPod, "Preempted": preempted, "Preempting": preempted,
+	"TaintManagerEviction":   evictedPod,
+	"NodeControllerEviction": evictedPod, "ExceededGracePeriod": evictedPod, "DisruptionTarget": evictedPod,
+	"DeadlineExceeded": stoppedPod, "NodeShutdown": refusedPod,
+	"Terminated": stoppedPod} // by a node that shuts down
+
+// evicted: the status or an event says so.
+func evicted(e *evidence) *ruling {
+	f := e.find(func(f *incident.Fact) bool {
+		return evictions[f.Reason] != phrase{} && (f.Kind != incident.Condition || f.Value == "True") &&
+			!strings.HasPrefix(f.Message, "Cancelling")
+	})
+	if f == nil || e.init && e.exits && e.end.ExitCode == 0 { // it had done its work before
+		return nil
+	}
+	return certain(Removed, f).saying(evictions[f.Reason])
+}
+
+// find returns the first fact about the pod for which a function is true, or nil.
+func (e *evidence) find(is func(*incident.Fact) bool) *incident.Fact {
+	if i := slices.IndexFunc(e.pod.Facts, is); i >= 0 {
+		return e.pod.Facts[i]
+	}
+	return nil
+}
+
+// causeOf has the causes that a word of a status proves.
+var causeOf = map[string]Cause{
+	"OOMKilled": OutOfMemory, "ErrImagePull": Image, "ImagePullBackOff": Image, "InvalidImageName": Image,
+	"ErrImageNeverPull": Image, "ImageInspectError": Image,
+	"RegistryUnavailable": Image, "CreateContainerConfigError": Configuration, "RunContainerError": CannotStart,
+	"CreateContainerError": CannotStart,
+	"StartError":           CannotStart, "ContainerCannotRun": CannotStart, "ContainerCreationError": CannotStart,
+	"PostStartHookError": PostStartHook,
+	"Unknown":            Node, "ContainerStatusUnknown": Node, "NodeLost": Node,
+}
+
+// named: the status has a word for the cause. Of the past, only memory counts.
+func named(e *evidence) *ruling {
+	for i, f := range slices.Concat([]*incident.Fact{e.from, e.end}, e.ends, e.rows) {
+		if f == nil {
+			continue
+		}
+		switch cause := causeOf[strings.TrimPrefix(f.Reason, "Init:")]; {
+		case cause == Node && e.kills() > 0: // which the lost instance does not explain
+		case cause == Node && i < 2:
+			return certain(Node, f).likely()
+		case cause == OutOfMemory, cause != "" && i < 2:
+			return certain(cause, f, cmp.Or(e.events[cause].fact, e.of.events[cause].fact))
+		}
+	}
+	return nil
+}
+
+// cannotStart: the container never ran, or does not run any more, and an event says why.
+func cannotStart(e *evidence) *ruling {
+	started := e.events["Started"].fact
+	for _, cause := range []Cause{Image, Configuration, CannotStart} {
+		t, has := e.events[cause]
+		// it is about a container that the events do not name
+		others := e == e.of && len(e.pod.Containers()) > 1 && cause == Image
+		if has && (!e.ran() || others || started != nil && after(t.fact, started) && cause != CannotStart) {
+			return certain(cause, t.fact)
+		}
+	}
+	if e != e.of || e.find(func(f *incident.Fact) bool {
+		return f.Kind == incident.Event && (f.Reason == "Started" || f.Reason == "Unhealthy")
+	}) != nil {
+		return nil
+	}
+	for _, cause := range []Cause{Volume, Sandbox, Unschedulable} {
+		if t, has := e.events[cause]; has && (cause != Unschedulable || e.count("Scheduled") == 0) {
+			return certain(cause, t.fact)
+		}
+	}
+	if f := e.conditions["PodScheduled"]; f != nil && f.Value == "False" {
+		return certain(Unschedulable, f)
+	}
+	return nil
+}
+
+// killed: the kubelet writes such a Killing for nothing else.
+func killed(e *evidence) *ruling {
+	if t, has := e.events[PostStartHook]; has {
+		return certain(PostStartHook, t.oldest)
+	}
+	cause := slices.MaxFunc([]Cause{LivenessProbe, StartupProbe},
+		func(a, b Cause) int { return cmp.Compare(e.count(a), e.count(b)) })
+	if e.count(cause) == 0 {
+		return nil
+	}
+	return certain(cause, e.events[cause].fact)
+}
+
+// completed: the pod has done its work.
+func completed(e *evidence) *ruling {
+	f := e.find(func(f *incident.Fact) bool { return f.Kind == incident.Phase && f.Value == "Succeeded" })
+	switch {
+	case e.init && e.exits && e.end.ExitCode == 0 && !e.end.Previous && e.count("BackOff") == 0:
+		f = e.end
+	case e.count(Removed)+e.of.count(Removed) > 0:
+		return nil
+	case e.row != nil && e.row.Reason == "Completed" && !e.restarted():
+		f = e.row
+	}
+	if f == nil {
+		return nil
+	}
+	return certain(Nothing, f).likely().saying(done)
+}
+
+// removed: the pod was stopped from outside, and nothing has started since.
+func removed(e *evidence) *ruling {
+	gone := e.find(func(f *incident.Fact) bool {
+		return f.Kind == incident.Deleted || f.Kind == incident.Log && f.Reason == "DELETE" ||
+			f.Kind == incident.Row && f.Reason == "Terminating"
+	})
+	switch stopped := e.events[Removed].fact; {
+	case e.of.count("SandboxChanged") > 0:
+		return nil // a new sandbox stops the containers, too, and a deleted pod gets none
+	case stopped != nil && !e.restarted() && !e.startedAfter(stopped):
+		return certain(Removed, stopped)
+	case gone == nil || e.count("BackOff") > 0 || e.restarts > 0:
+		return nil
+	}
+	return certain(Removed, gone)
+}
+
+func (e *evidence) startedAfter(f *incident.Fact) bool {
+	return slices.ContainsFunc([]Cause{"Started", "Created", "Scheduled"}, func(reason Cause) bool {
+		return after(e.events[reason].fact, f) || after(e.of.events[reason].fact, f)
+	})
+}
+
+// longestBackOff is more than the greatest crash-loop back-off, five minutes (MaxContainerBackOff
+// in pkg/kubelet/kubelet.go at v1.37.0), and a pull.
+const longestBackOff = 30 * time.Minute
+
+// nodeGone: the runtime lost the container, or the sandbox was replaced.
+func nodeGone(e *evidence) *ruling {
+	sandbox, replaced := e.of.events["SandboxChanged"]
+	stopped := e.events[Removed].fact
+	switch {
+	case e.end != nil && e.running() && e.end.Last.Known() && e.from.When.At.Sub(e.end.Last.End()) > longestBackOff:
+		r := certain(Node, e.end, e.from).likely().saying(lateStart)
+		r.what = round(e.from.When.At.Sub(e.end.Last.At))
+		return r
+	// a program writes -1, and a runtime that lost the container
+	case e.exits && e.end.ExitCode == 255 && !e.complete && e.restarts <= 1:
+		return certain(OwnExit, e.end).open(Node).saying(openNode)
+	case !replaced || e != e.of:
+		return nil
+	case stopped != nil, e.count("BackOff") == 0 && (!e.exits || e.end.ExitCode == 0):
+		return certain(Node, sandbox.fact, stopped).likely().saying(sandboxNew)
+	}
+	return nil
+}
+
+// probeExcluded: no run of a probe can have counted before the instance ended, the pod is too young
+// for as many kills, there is no probe that kills, or a shell or a signal of the program itself
+// ended it.
+func probeExcluded(e *evidence) *ruling {
+	if row := e.row; row != nil && e == e.of && row.AgeWithin > 0 && row.Count > 1 && e.earliest() != bounds.Never {
+		if least := time.Duration(row.Count) * e.earliest(); row.Age+row.AgeWithin < least {
+			return certain(OwnExit, row).adding(fmt.Sprintf("No probe did it: %d restarts by a probe take at least "+
+				"%s, and the pod is younger.", row.Count, round(least)))
+		}
+	}
+	if e.end == nil {
+		return nil
+	}
+	shown := 0
+	var early []string
+	for _, of := range killers {
+		if p := e.probe(of); p != nil {
+			shown++
+			if w := e.window(of, e.instance()); w != nil && e.life != nil && w.excludes(e.life) {
+				early = append(early, fmt.Sprintf("its %s probe cannot kill before %s%s", of, round(w.Least),
+					settings(p)))
+			}
+		}
+	}
+	r := certain(OwnExit, e.end)
+	switch {
+	case shown == 0 && e.complete:
+		r.detail = "It has neither a liveness nor a startup probe, so no probe can restart it."
+	case shown > 0 && len(early) == shown:
+		r.detail = "No probe did it: " + strings.Join(early, ", and ") + "."
+	case e.exits && slices.Contains([]int32{126, 127, 128, 132, 134, 135, 136, 139}, e.end.ExitCode):
+		return r.likely()
+	default:
+		return nil
+	}
+	if e.exits && e.end.ExitCode == 0 && !e.end.Previous && e.object.Spec.RestartPolicy != "Always" {
+		return certain(Nothing, e.end).likely().saying(done)
+	}
+	if !e.complete || !e.exits || e.signalled || e.init && e.end.ExitCode == 0 ||
+		e.spec.Lifecycle != nil && e.spec.Lifecycle.PostStart != nil {
+		r.likely() // a failed postStart hook ends a container, too
+	}
+	return r
+}
+
+// inLog: a probe failed, and at once the sync loop handled it; or the kubelet killed and did not
+// say why; or the log has back-offs of the container and no failed probe of it, although it has the
+// results of probes.
+func inLog(e *evidence) *ruling {
+	var failed *incident.Fact
+	for _, f := range e.pod.Facts {
+		switch {
+		case !e.about(f):
+		case f.Kind == incident.ProbeRun && f.Result == trace.Failure && f.Probe != trace.Readiness:
+			failed = f
+		case f.Kind == incident.ProbeSync && f.Value == "unhealthy" && failed != nil && f.Probe == failed.Probe &&
+			f.When.At.Sub(failed.When.At) < time.Second:
+			return certain(byProbe(f.Probe), failed, f).likely()
+		}
+	}
+	kill, backOff, sync := e.events["Killing"].fact, e.events["BackOff"].fact, e.lastSync("", "unhealthy")
+	switch {
+	// events had no reason up to 2015
+	case kill != nil && (kill.Source == incident.FromLog || e.count(Removed) == 0 && e.killer == nil):
+		return certain(LivenessProbe, kill).open(StartupProbe, Removed).saying(openDeletion)
+	case backOff != nil && backOff.Source == incident.FromLog && e.killer == nil && (sync != nil || e.log.probes):
+		return certain(OwnExit, backOff, sync).likely().adding("The log shows its back-off, and no failed probe of it.")
+	}
+	return nil
+}
+
+// fitsWindow: the exit code is that of a signal, and the end is where a kill by a probe would put
+// it.
+func fitsWindow(e *evidence) *ruling {
+	if e.life == nil || !e.exits || e.count(Removed) > 0 || e.end.Reason != "Error" && e.end.Reason != "" {
+		return nil
+	}
+	for _, of := range killers {
+		w := e.window(of, e.instance())
+		if w == nil || w.excludes(e.life) || w.end == bounds.Never || e.life.Least > w.end {
+			continue
+		}
+		r := certain(byProbe(of), e.end)
+		switch {
+		case e.signalled && (!e.whole || len(e.failed(of)) > 0): // the kubelet may have dropped the event Killing
+			return r.likely()
+		case e.signalled || !e.whole:
+			return r.open(OwnExit)
+		}
+	}
+	if left := e.suspects(); e.end.ExitCode == 143 && !e.whole && e.restarts > 1 && e.couldHaveKilled() &&
+		len(left) == 1 {
+		return certain(left[0], e.end).likely() // who else stops a container in its place, again and again?
+	}
+	return nil
+}
+
+// restarted: the container has ended or restarted, and no Killing is there.
+func restarted(e *evidence) *ruling {
+	own, f := certain(OwnExit, e.end, e.events["BackOff"].fact), e.killer
+	if len(own.proof) == 0 && e.from != nil {
+		own.proof = append(own.proof, e.from)
+	}
+	switch {
+	case e.end == nil && !e.restarted():
+		return nil
+	case f != nil && e.objects && !e.signalled:
+		return certain(OwnExit, f.fact).of(f.probe).likely().
+			adding("The events are whole and show no kill: the failures of the probe are a result.")
+	case f != nil && !e.whole && (e.signalled || !e.exits && f.class != Refused && f.class != Reset):
+		return certain(byProbe(f.probe), f.fact, e.end).likely()
+	case f != nil: // a dead program refuses, too, and a program chooses its exit code
+		return certain(byProbe(f.probe), f.fact, e.end).open(OwnExit)
+	case e.signalled, e.exits && !e.whole && e.couldHaveKilled():
+	case e.exits, e.whole, e.unready != nil && (e.unready.class == Refused || e.unready.class == Reset),
+		len(e.failures) > 0 && e.unready == nil:
+		return own.likely()
+	case slices.ContainsFunc(e.rows, func(f *incident.Fact) bool {
+		// init containers have no probes
+		return strings.HasSuffix(f.Reason, "Error") || f.Reason == "Init:CrashLoopBackOff"
+	}):
+		return own.likely()
+	}
+	return own.open(e.suspects()...)
+}
+
+// suspects returns the causes that are left if a probe may have killed the container: those of the
+// probes that the facts show, or of all.
+func (e *evidence) suspects() (list []Cause) {
+	for _, of := range slices.Backward(killers) {
+		if e.probe(of) != nil {
+			list = append(list, byProbe(of))
+		}
+	}
+	if len(list) == 0 {
+		return []Cause{LivenessProbe, StartupProbe}
+	}
+	return list
+}
+
+// couldHaveKilled reports whether a probe whose settings are known can have ended the instance when
+// it did, if nothing excludes all of them.
+func (e *evidence) couldHaveKilled() bool { return e.life != nil && e.earliest() != bounds.Never }
+
+// failing: a probe that kills fails, and has not killed yet, or kills now: its newest failures are
+// as many as its threshold, one period apart.
+func failing(e *evidence) *ruling {
+	f := e.killer
+	if f == nil {
+		return nil
+	}
+	r := certain(Failing, f.fact).of(f.probe)
+	if p := e.probe(f.probe); p != nil && f.count == int(p.FailureThreshold) {
+		if apart, known := span(f.fact); known && (f.count == 1 ||
+			apart.Least <= time.Duration(f.count)*e.period(f.probe)) {
+			r.cause = byProbe(f.probe)
+			return r.likely()
+		}
+	}
+	if e.rare(f) {
+		r.words = nowAndThen
+	}
+	if e.restarts < 0 && !e.whole {
+		r.likely()
+	}
+	return r
+}
+
+// period returns the period of a probe, or the default one if the facts do not show it.
+func (e *evidence) period(of trace.Probe) time.Duration {
+	if p := e.probe(of); p != nil {
+		return time.Duration(p.PeriodSeconds) * time.Second
+	}
+	return 10 * time.Second
+}
+
+// rare reports whether less than one run in twenty failed.
+func (e *evidence) rare(f *failure) bool {
+	apart, known := span(f.fact)
+	return known && f.count > 1 && time.Duration(f.count)*e.period(f.probe)*20 < apart.Least
+}
+
+// notReady: the container runs, and its readiness probe fails.
+func notReady(e *evidence) *ruling {
+	f, from := e.unready, e.from
+	switch {
+	case e.ready == "true", e.state == "Error", e.state == "Failed":
+		return nil
+	case f != nil && e.overSince(f):
+		return certain(Nothing, f.fact).of(trace.Readiness).likely().saying(noFailure)
+	case f != nil:
+		r := certain(NotReady, f.fact).of(trace.Readiness)
+		if e.ready == "" {
+			r.likely()
+		}
+		if e.ready == "" && e.rare(f) {
+			r.words = nowAndThen
+		}
+		return r
+	case e.ready == "" || e.init:
+		return nil
+	case e.state == "Running" && e.started == "false" && e.probe(trace.Startup) != nil:
+		return certain(NotReady, from).of(trace.Startup).saying(notStarted)
+	case e.state != "Running":
+		from = e.lastSync(trace.Readiness, "not ready")
+	}
+	if from == nil {
+		return nil
+	}
+	return certain(NotReady, from).of(trace.Readiness).likely().saying(notShown)
+}
+
+// gateInMessage matches what the condition Ready says about a readiness gate.
+var gateInMessage = regexp.MustCompile(`readiness gate "([^"]+)"`)
+
+// gated: all containers are ready, and the pod is not. Only its readiness gates make it so
+// (GeneratePodReadyCondition in pkg/kubelet/status/generate.go at v1.37.0).
+func gated(e *evidence) *ruling {
+	condition := func(name string) *incident.Fact { return cmp.Or(e.conditions[name], &incident.Fact{}) }
+	proof, row := condition("Ready"), cmp.Or(e.row, &incident.Fact{})
+	set, all, gates := strings.Cut(strings.TrimPrefix(row.Message, "readiness gates "), "/")
+	named := gateInMessage.FindStringSubmatch(proof.Message)
+	what := "a condition"
+	for _, name := range slices.Sorted(maps.Keys(e.conditions)) {
+		if strings.Contains(name, "/") && condition(name).Value != "True" {
+			what = "the condition " + name
+		}
+	}
+	switch {
+	case e == e.of && gates && set != all && e.ready == "true":
+		proof = row
+	case e != e.of || proof.Value != "False" || named == nil && condition("ContainersReady").Value != "True":
+		return nil
+	case named != nil:
+		what = "the condition " + named[1]
+	}
+	r := certain(ReadinessGate, proof)
+	r.what = what
+	return r
+}
+
+// kubeletRestarted: a new kubelet has forgotten that several pods were ready, and found it again at
+// once.
+func kubeletRestarted(e *evidence) *ruling {
+	if !e.log.restarted || e != e.of || forgotten(e.pod) == nil {
+		return nil
+	}
+	return certain(Node, forgotten(e.pod)).likely().saying(kubeletNew)
+}
+
+// overSince reports whether a probe that failed has succeeded since: it would have failed again
+// before the text was printed.
+func (e *evidence) overSince(f *failure) bool {
+	if f.fact.Source == incident.FromLog || f.fact.AgeWithin <= 0 || total(e.failed(f.probe)) >= burst {
+		return false
+	}
+	longest := time.Minute // if the settings are unknown
+	if p := e.probe(f.probe); p != nil {
+		longest = 2*e.period(f.probe) + time.Duration(p.TimeoutSeconds)*time.Second
+	}
+	return f.fact.Age > longest
+}
+
+// harmless: probes warned, failed or ended in errors, and nothing is wrong now.
+func harmless(e *evidence) *ruling {
+	result := func(result trace.Result) *failure {
+		return main(slices.DeleteFunc(slices.Clone(e.failures), func(f failure) bool { return f.result != result }))
+	}
+	warning, failed := result(trace.Warning), result(trace.Error)
+	switch {
+	case warning != nil:
+		return certain(Nothing, warning.fact).of(warning.probe).saying(redirected)
+	case e.unready != nil && e.ready == "true":
+		return certain(Nothing, e.unready.fact).of(trace.Readiness)
+	case failed != nil && e.ready == "true":
+		return certain(Nothing, failed.fact).of(failed.probe).likely().saying(erroredReady)
+	case failed != nil:
+		return certain(Failing, failed.fact).of(failed.probe).likely().saying(errored)
+	}
+	return nil
+}
+
+// waits: for the volumes, the network or its init containers, or nobody knows.
+func waits(e *evidence) *ruling {
+	switch {
+	case e.state == "Error" || e.state == "Failed":
+		return certain(OwnExit, e.from).likely()
+	case e.from != nil && e.from.Kind == incident.Row && (e.state == "ContainerCreating" ||
+		e.state == "PodInitializing" || e.state == "Pending"):
+		return certain(Waiting, e.from).open()
+	}
+	return nil
+}

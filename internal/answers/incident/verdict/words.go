@@ -1,0 +1,411 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"probesim.dev/internal/answers/bounds"
+	"probesim.dev/internal/answers/incident"
+	"probesim.dev/internal/printable"
+	"probesim.dev/trace"
+)
+
+// writer puts a ruling into words.
+type writer struct {
+	e       *evidence
+	r       *ruling
+	v       *Verdict
+	failure *failure // the main one of the probe, or nil
+	values  *strings.Replacer
+}
+
+func write(e *evidence, r *ruling) Verdict {
+	v := Verdict{Pod: e.pod, Container: e.name, Cause: r.cause, Or: r.or, Sure: r.sure, Evidence: []Evidence{},
+		Advice: []string{},
+		Probe:  r.probe, Restarts: e.restarts, Kills: e.count(byProbe(r.probe)), Life: e.life,
+		readyNow: e.ready == "true"}
+	if e.exits {
+		v.ExitCode = &e.end.ExitCode
+	}
+	if r.cause == Image && e.count("Started") > 0 {
+		v.Container = "" // it is another one, which the events do not name
+	}
+	if hook := e.events[PostStartHook].oldest; r.cause == PostStartHook && hook != nil && (e.name == "" ||
+		e.spec.Name == "" && !strings.Contains(hook.Message, e.name) && !strings.Contains(hook.Text, "{"+e.name+"}")) {
+		if v.Container = e.startedBefore(hook); len(e.pod.Containers()) > 1 {
+			v.Sure = r.likely().sure // the text may lack the newest start
+		}
+	}
+	w := &writer{e: e, r: r, v: &v, failure: main(e.failed(r.probe))}
+	if w.failure != nil {
+		v.Class = w.failure.class
+	}
+	w.setValues()
+	p := cmp.Or(r.words, phrases[string(r.cause)+" "+string(r.sure)], phrases[string(r.cause)])
+	v.Sentence = w.values.Replace(p.says)
+	if rest, unnamed := strings.CutPrefix(v.Sentence, "the "); unnamed {
+		v.Sentence = "The " + rest
+	}
+	if w.failure != nil && slices.Contains([]Cause{LivenessProbe, StartupProbe, NotReady, Failing}, r.cause) {
+		v.Because = w.values.Replace(e.means(w.failure).says)
+	}
+	v.Details = w.details()
+	if p.do == "" && p.asks == "" {
+		p = w.action()
+	}
+	if r.cause == Image {
+		p = w.whyImage(p)
+	}
+	if p.do != "" {
+		v.Advice = append(v.Advice, w.values.Replace(p.do))
+	}
+	if p.asks != "" {
+		v.Question = &Question{w.values.Replace(p.asks), w.values.Replace(p.run)}
+	}
+	if w.failure != nil && !slices.Contains(r.proof, w.failure.fact) {
+		r.proof = append(r.proof, w.failure.fact)
+	}
+	for _, f := range r.proof {
+		v.Evidence = append(v.Evidence, Evidence{f.Place, says(f)})
+	}
+	return v
+}
+
+// startedBefore returns the container that started last before an event.
+func (e *evidence) startedBefore(hook *incident.Fact) (name string) {
+	var at time.Time
+	for _, f := range e.pod.Facts {
+		if f.Kind == incident.Event && f.Reason == "Started" && f.Container != "" &&
+			strings.Contains(f.Message, f.Container) && !f.When.At.After(hook.When.At) && !f.When.At.Before(at) {
+			name, at = f.Container, f.When.At
+		}
+	}
+	return name
+}
+
+// says returns a fact in a line.
+func says(f *incident.Fact) string {
+	if f.Text != "" {
+		return f.Text
+	}
+	parts := []string{f.Container, string(f.Kind), f.Reason, string(f.Probe), string(f.Result), f.Value,
+		firstLine(f.Message, 120)}
+	if f.ExitKnown {
+		parts = append(parts, fmt.Sprintf("exit code %d", f.ExitCode))
+	}
+	if f.Count > 1 && f.Kind == incident.Event {
+		parts = append(parts, fmt.Sprintf("(x%d)", f.Count))
+	}
+	return strings.Join(slices.DeleteFunc(parts,
+		func(p string) bool { return p == "" || p == string(incident.Event) }), " ")
+}
+
+// firstLine returns the first line of a text, up to some bytes.
+func firstLine(s string, most int) string {
+	s, _, more := strings.Cut(strings.TrimSpace(s), "\n")
+	s = strings.TrimSpace(s)
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	if more && s != "" {
+		s += " …"
+	}
+	return s
+}
+
+// kubernetesName matches the names that a command may have. Other texts stay out of it.
+var kubernetesName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
+
+// setValues computes what the words in braces stand for.
+func (w *writer) setValues() {
+	e, v := w.e, w.v
+	name, podName, namespace, container, previous, code, after, by := "", "POD", "", "", "", "", "", "a probe"
+	if !e.pod.Unnamed {
+		name = e.pod.Name
+	}
+	if kubernetesName.MatchString(name) {
+		podName = name
+	}
+	if kubernetesName.MatchString(e.pod.Namespace) && e.pod.Namespace != "default" {
+		namespace = " -n " + e.pod.Namespace
+	}
+	if e != e.of && kubernetesName.MatchString(v.Container) {
+		container = " -c " + v.Container
+	}
+	if w.r.cause != NotReady && (e.restarted() || e.end != nil && e.end.Previous) {
+		previous = " --previous"
+	}
+	if v.ExitCode != nil {
+		code = fmt.Sprint(" with exit code ", *v.ExitCode)
+	}
+	if v.Life != nil && v.Life.Greatest < 2*time.Second {
+		after = " at once"
+	} else if v.Life != nil {
+		after = " after " + round(v.Life.middle())
+	}
+	for _, of := range killers {
+		if e.probe(of) != nil || e.killer != nil && e.killer.probe == of || w.r.probe == of {
+			by = "its " + string(of) + " probe"
+		}
+	}
+	who := cmp.Or(v.Container, name, "the container")
+	list := []string{"{name}", who, "{pod}", cmp.Or(name, "the pod"), "{probe}", string(w.r.probe), "{by}", by,
+		"{what}", w.r.what,
+		"{kills}", times(v.Kills), "{restarts}", times(e.restarts), "{often}", howOften(e.failed(w.r.probe)), "{code}",
+		code, "{after}", after,
+		"{message}", w.message(), "{state}", e.state, "{podName}", podName, "{namespace}", namespace, "{container}",
+		container, "{previous}", previous}
+	if t, has := e.events[Image]; has {
+		took, _ := span(t.fact)
+		list = append(list, "{tries}", often(t.count, took))
+		if m := imageName.FindStringSubmatch(t.fact.Message); m != nil {
+			list = append(list, "{image}", " "+m[1])
+		}
+	}
+	if w.failure != nil {
+		list = append(list, e.parts(w.failure)...)
+	}
+	// of equal ones, the first counts
+	w.values = strings.NewReplacer(append(list, "{image}", " of "+who, "{tries}", "")...)
+}
+
+var imageName = regexp.MustCompile(`image "?([^\s":,]+(?::[^\s":,]+)*)"?`)
+
+// times formats how often something happened.
+func times(n int) string {
+	switch {
+	case n <= 1:
+		return ""
+	case n == 2:
+		return " twice"
+	}
+	return fmt.Sprintf(" %s times", printable.Thousands(n))
+}
+
+// round formats a duration as kubectl does, with fewer digits if it is long.
+func round(d time.Duration) string { return duration.HumanDuration(d.Round(time.Second)) }
+
+// often formats a number of occurrences and the time that they took.
+func often(n int, in Span) string {
+	switch {
+	case n <= 1:
+		return ""
+	case in.middle() < time.Second:
+		return fmt.Sprintf(" (%s times)", printable.Thousands(n))
+	}
+	return fmt.Sprintf(" (%s times in %s)", printable.Thousands(n), round(in.middle()))
+}
+
+// howOften says how many failures there are, and in which time.
+func howOften(list []failure) string {
+	var longest Span
+	for _, f := range list {
+		if s, known := span(f.fact); known && s.Greatest > longest.Greatest {
+			longest = s
+		}
+	}
+	return often(total(list), longest)
+}
+
+// message returns the words of the event or the status that proves a cause, behind a colon. Of
+// several of one reason, the longest: others may be cut.
+func (w *writer) message() (message string) {
+	i := slices.IndexFunc(w.r.proof,
+		func(f *incident.Fact) bool { return f.Kind != incident.Row && strings.TrimSpace(f.Message) != "" })
+	if i < 0 {
+		return ""
+	}
+	f := w.r.proof[i]
+	for _, o := range w.e.pod.Facts {
+		if o.Kind == f.Kind && o.Reason == f.Reason && o.Container == f.Container && len(o.Message) > len(message) {
+			message = o.Message
+		}
+	}
+	message, _, _ = strings.Cut(message, " preemption: ") // which repeats the reason
+	message = strings.TrimPrefix(firstLine(message, 4000), "Error: ")
+	for len(message) > 110 { // the last part of a chain of errors says what is wrong
+		_, rest, more := strings.Cut(message, ": ")
+		if !more || len(rest) < 20 {
+			break
+		}
+		message = rest
+	}
+	return ": " + strings.TrimSuffix(firstLine(message, 160), ".")
+}
+
+// means returns the words for the class of a failure.
+func (e *evidence) means(f *failure) phrase {
+	key, of := "failure "+string(f.class), ""
+	if p := e.probe(f.probe); p != nil && p.Exec != nil || strings.Contains(f.output, "command") {
+		of = " of command"
+	}
+	return cmp.Or(phrases[key+of], phrases[key])
+}
+
+// What the output of a failed probe names.
+var (
+	localHost  = regexp.MustCompile(`^Get "?https?://(localhost|127\.0\.0\.1|\[::1\])\b`)
+	pathIn     = regexp.MustCompile(`Get "?https?://[^/\s"]*(/[^\s"]*)`)
+	portIn     = regexp.MustCompile(`(?:dial tcp \S*|Get "?https?://[^/\s"]*):(\d+)\b`)
+	statusIn   = regexp.MustCompile(`statuscode: (\d{3})`)
+	timedOutIn = regexp.MustCompile(`timed out after (\d+m?s)|timeout (\d+m?s) exceeded`)
+)
+
+// parts returns what the words about a failure stand for: values of the settings of the probe, or
+// else of its output.
+func (e *evidence) parts(f *failure) []string {
+	path, port, within := "", "", ""
+	if p := e.probe(f.probe); p != nil {
+		within = fmt.Sprintf("%ds", p.TimeoutSeconds)
+		switch {
+		case p.HTTPGet != nil:
+			path, port = p.HTTPGet.Path, p.HTTPGet.Port.String()
+		case p.TCPSocket != nil:
+			port = p.TCPSocket.Port.String()
+		case p.GRPC != nil:
+			port = fmt.Sprint(p.GRPC.Port)
+		}
+	}
+	part := func(known string, in *regexp.Regexp, format, otherwise string) string {
+		if m := in.FindStringSubmatch(f.output); known == "" && m != nil {
+			known = cmp.Or(m[1:]...)
+		}
+		if known == "" {
+			return otherwise
+		}
+		return fmt.Sprintf(format, known)
+	}
+	return []string{"{path}", part(path, pathIn, " for %s", ""), "{port}", part(port, portIn, " on port %s", ""),
+		"{status}", part("", statusIn, "%s", ""),
+		"{within}", part(within, timedOutIn, " within %s (timeoutSeconds)", " in time (timeoutSeconds)"), "{output}",
+		firstLine(f.output, 120)}
+}
+
+// details returns the arithmetic, and what the other facts have to do with the cause.
+func (w *writer) details() []string {
+	if w.r.cause == Nothing || w.r.cause == NoFacts {
+		return []string{}
+	}
+	local, result := "", ""
+	if w.failure != nil && localHost.MatchString(w.failure.output) {
+		local = "The probe goes to localhost. That is the node, which is the pod only with hostNetwork."
+	}
+	switch liveness, startup := w.e.count(LivenessProbe), w.e.count(StartupProbe); {
+	case w.r.cause == OwnExit && w.e.unready != nil && w.r.sure != Open:
+		result = "Its readiness failures are a result."
+	case (w.r.cause == Removed || w.r.cause == Node) && len(w.e.failures) > 0:
+		result = "The failed probes around it are a result: probes go on while a pod stops."
+	case w.r.cause == OutOfMemory && liveness+startup > 0:
+		result = fmt.Sprintf("Its probes have killed it%s, too.", times(liveness+startup))
+	}
+	return slices.DeleteFunc([]string{local, w.readiness(), w.counts(), w.arithmetic(), w.r.detail, result,
+		w.finding()}, func(s string) bool {
+		return s == ""
+	})
+}
+
+// readiness says what the readiness probe has to do with a kill by the liveness probe.
+func (w *writer) readiness() string {
+	of, other, unready := w.e.probe(w.r.probe), w.e.probe(trace.Readiness), w.e.unready
+	switch {
+	case w.r.probe != trace.Liveness:
+	case of != nil && other != nil && of.HTTPGet != nil && other.HTTPGet != nil &&
+		of.HTTPGet.Path == other.HTTPGet.Path && of.HTTPGet.Port == other.HTTPGet.Port:
+		return "The readiness probe asks the same: what makes the container not ready restarts it, too."
+	case w.failure == nil && unready != nil:
+		return "The readiness probe failed, too. " + strings.NewReplacer(w.e.parts(unready)...).
+			Replace(w.e.means(unready).says)
+	}
+	return ""
+}
+
+// burst is the number of warnings about a pod that a kubelet sends before it drops some
+// (defaultSpamBurst in tools/record/events_cache.go of client-go v0.37.0).
+const burst = 25
+
+// counts compares failures with kills, or with the runs of the probe.
+func (w *writer) counts() string {
+	kills, failures, p := w.v.Kills, total(w.e.failed(w.r.probe)), w.e.probe(w.r.probe)
+	switch {
+	case kills > 1 && failures > 0 && failures%kills == 0 && total(w.e.failures) < burst && (p == nil ||
+		int(p.FailureThreshold) == failures/kills):
+		return fmt.Sprintf("%d failures / %d kills = %d, so no run succeeded in between.", failures, kills,
+			failures/kills)
+	case w.r.cause == NotReady && p != nil && w.failure != nil && w.failure.count > 2:
+		if s, known := span(w.failure.fact); known && time.Duration(w.failure.count)*w.e.period(w.r.probe) >= s.Least {
+			return "Every run fails."
+		}
+	}
+	return ""
+}
+
+// arithmetic says when the probe can kill, and how long the container ran.
+func (w *writer) arithmetic() string {
+	e, of, instance, ran := w.e, w.r.probe, w.e.instance(), ""
+	if w.v.Life == nil {
+		instance = 0
+	}
+	for _, other := range killers {
+		if w.r.sure == Open && of == "" && e.probe(other) != nil {
+			of = other
+		}
+	}
+	if w.r.sure != Open && (w.r.cause == LivenessProbe || w.r.cause == StartupProbe) && e.exits {
+		ran = w.values.Replace(" The last instance ended{code}{after}.")
+	}
+	win := e.window(of, instance)
+	if win == nil {
+		return strings.TrimSpace(ran)
+	}
+	w.v.Window = &win.Span
+	when := round(win.Least) + " to " + round(win.Greatest)
+	switch {
+	case win.Greatest == bounds.Never && win.Least < time.Second:
+		return strings.TrimSpace(ran)
+	case win.Greatest == bounds.Never || w.v.Life != nil && w.v.Life.Least > win.end:
+		return fmt.Sprintf("The kill comes at the earliest %s after a start%s.%s", round(win.Least),
+			settings(e.probe(of)), ran)
+	case win.Least < time.Second:
+		when = "up to " + round(win.Greatest)
+	}
+	return fmt.Sprintf("A container that never answers is killed %s after its start%s.%s", when, settings(e.probe(of)),
+		ran)
+}
+
+// action returns what to do about an exit or about failures of a probe.
+func (w *writer) action() phrase {
+	class := string(w.v.Class)
+	switch {
+	case w.r.cause == OwnExit && w.v.ExitCode == nil:
+		return phrases["exit unknown"]
+	case w.r.cause == OwnExit:
+		return cmp.Or(phrases[fmt.Sprint("exit ", *w.v.ExitCode)], phrases["exit"])
+	case w.r.probe == "":
+		return phrase{}
+	case w.failure == nil:
+		return phrases["failure "]
+	case w.r.cause == NotReady:
+		return w.e.means(w.failure)
+	case w.v.Class == NotServing || w.v.Class == Output:
+		class = string(ServerError)
+	}
+	return cmp.Or(phrases["kill "+class+" "+string(w.r.probe)], phrases["kill "+class], w.e.means(w.failure))
+}
+
+// whyImage says why the image cannot be pulled, if a message says so.
+func (w *writer) whyImage(otherwise phrase) phrase {
+	for _, i := range imagePhrases {
+		for _, f := range w.e.pod.Facts {
+			if kindOf(f) == Image && i.words.MatchString(f.Message) {
+				return phrase{do: i.do}
+			}
+		}
+	}
+	return otherwise
+}

@@ -1,0 +1,362 @@
+package measure
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/answers/bounds"
+	"probesim.dev/internal/answers/incident"
+	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/kube/profile"
+	"probesim.dev/trace"
+)
+
+// Options say on which nodes the pods ran. The zero value stands for all releases, and for nodes
+// without delays.
+type Options struct {
+	Profiles []profile.Profile  // of the kubelets; empty: all releases
+	Delays   fakeruntime.Delays // the latencies of the nodes
+	Metrics  Metrics
+
+	end time.Time // of the recording
+}
+
+func (o *Options) profiles() []profile.Profile {
+	list := o.Profiles
+	for _, name := range profile.Names() {
+		if p, known := profile.Named(name); known && len(o.Profiles) == 0 {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// Report is what a recording says about its workloads.
+type Report struct {
+	Workloads []*Workload `json:"workloads"`
+	Unused    []Count     `json:"unused,omitempty"` // pods without a spec or a status, and those that only metrics have
+}
+
+// Measured reports whether a start or a stop of a container is known.
+func (r *Report) Measured() bool {
+	return slices.ContainsFunc(r.Workloads, func(w *Workload) bool {
+		return slices.ContainsFunc(w.Containers, func(c *Container) bool { return c.Start != nil || c.Stop != nil })
+	})
+}
+
+// Newest returns the newest measured revision of each workload.
+func (r *Report) Newest() (list []*Workload) {
+	known := func(w *Workload) bool {
+		return slices.ContainsFunc(w.Containers, func(c *Container) bool { return c.Start != nil || c.Stop != nil })
+	}
+	for i, w := range r.Workloads {
+		if known(w) && !slices.ContainsFunc(r.Workloads[i+1:],
+			func(o *Workload) bool { return o.of(&w.Revision) && known(o) }) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// Revisions returns the revisions of a workload, oldest first.
+func (r *Report) Revisions(kind, namespace, name string) (list []*Workload) {
+	of := Revision{Kind: kind, Namespace: namespace, Name: name}
+	for _, w := range r.Workloads {
+		if w.of(&of) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// Revision identifies the pods that a workload has made from one pod template.
+type Revision struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	Hash      string `json:"revision,omitempty"` // of the template, which is in the labels of the pods
+}
+
+// of reports whether two revisions are those of one workload.
+func (r *Revision) of(o *Revision) bool {
+	return r.Kind == o.Kind && r.Name == o.Name &&
+		cmp.Or(r.Namespace, v1.NamespaceDefault) == cmp.Or(o.Namespace, v1.NamespaceDefault)
+}
+
+// Workload is the pods of one revision of a workload.
+type Workload struct {
+	Revision
+	Pods       int          `json:"pods"`
+	Containers []*Container `json:"containers"`
+
+	newest time.Time // creation of its newest pod
+}
+
+// Container is what the pods of a workload say about one of their containers.
+type Container struct {
+	Name   string  `json:"name"`
+	Starts []Start `json:"starts"`
+	// Start contains all starts; nil if none is known. Median is the one in the middle.
+	Start  *Range `json:"start,omitempty"`
+	Median *Range `json:"median,omitempty"`
+	// Ignorance is the widest range of a start. Halve is the setting with which it would be half as
+	// wide, such as readinessProbe.periodSeconds: 4.
+	Ignorance Seconds `json:"ignorance,omitempty"`
+	Halve     string  `json:"halve,omitempty"`
+	// Limit is how long the first start may always take (docs/limits.md); 0: no probe stops it.
+	// Margin is what the slowest start leaves of it at least.
+	Limit  Seconds `json:"limit,omitempty"`
+	Margin Seconds `json:"margin,omitempty"`
+
+	Probes []*Probe `json:"probes,omitempty"` // what metrics say
+
+	Restarts int     `json:"restarts"`
+	Kills    int     `json:"kills"` // by its probes, as events tell
+	Lives    []Life  `json:"lives"`
+	Stop     *Range  `json:"stop,omitempty"` // from the Killing event, without a preStop hook that sleeps, to the exit
+	Stops    int     `json:"stops,omitempty"`
+	Killed   int     `json:"killed,omitempty"` // stops that lasted for the whole grace period
+	Unknown  []Count `json:"unknown"`          // why starts, or their least time, are not known
+}
+
+// Count is a number of starts or pods, and what is so for them.
+type Count struct {
+	Starts int    `json:"starts"`
+	Says   string `json:"says"`
+	Where  string `json:"where"` // the first of their pods, as file:line, or namespace/name if only metrics have it
+}
+
+// add counts a start or a pod.
+func add(list []Count, says, where string) []Count {
+	for i := range list {
+		if list[i].Says == says {
+			list[i].Starts++
+			return list
+		}
+	}
+	return append(list, Count{1, says, where})
+}
+
+// Start is one start of a container.
+type Start struct {
+	Pod      string    `json:"pod"` // namespace/name
+	Began    time.Time `json:"began"`
+	Instance int       `json:"instance"` // the restart count of the instance, or -1
+	Took     Range     `json:"took"`
+}
+
+// Life is the ends of instances with one reason and exit code.
+type Life struct {
+	Reason   string `json:"reason,omitempty"`
+	ExitCode int32  `json:"exitCode"`
+	Count    int    `json:"count"`
+	Lasted   *Range `json:"lasted,omitempty"`
+}
+
+// Of measures the workloads of a recording.
+func Of(rec *incident.Recording, o Options) *Report {
+	o.end = rec.End
+	m := &measurement{options: o, workloads: map[Revision]*Workload{}, report: &Report{}}
+	pods := map[*Workload]map[string]*incident.Pod{}
+	all := o.Metrics.addTo(slices.Clone(rec.Pods))
+	for _, p := range all {
+		if p.Object == nil {
+			continue // there are only events of it
+		}
+		if says := unused(p); says != "" {
+			m.report.Unused = add(m.report.Unused, says, p.Place.String())
+			continue
+		}
+		w := m.workload(p)
+		if pods[w] == nil {
+			pods[w] = map[string]*incident.Pod{}
+		}
+		pods[w][p.Key()] = p
+		m.samples = append(m.samples, m.ofPod(p, w)...)
+	}
+	m.report.Unused = o.Metrics.unused(m.report.Unused, all)
+	m.leaveOutKubeletRestarts()
+	for _, s := range m.samples {
+		m.count(s)
+	}
+	for _, w := range m.report.Workloads {
+		o.Metrics.ofProbes(w, pods[w])
+		for _, c := range w.Containers {
+			c.summarize()
+		}
+	}
+	slices.SortStableFunc(m.report.Workloads, func(a, b *Workload) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name),
+			a.newest.Compare(b.newest), cmp.Compare(a.Hash, b.Hash))
+	})
+	return m.report
+}
+
+// measurement is a report that comes about.
+type measurement struct {
+	options   Options
+	report    *Report
+	workloads map[Revision]*Workload
+	samples   []*sample
+}
+
+// sample is a start that a pod shows, or one of which it does not show enough.
+type sample struct {
+	pod       *incident.Pod
+	container *Container
+	probes    *v1.Container
+	at, ready incident.Moment
+	instance  int
+	took      bounds.Range
+	unknown   string // why nothing is known; empty: took is
+	fromAbove string // why took has no least time
+}
+
+// workload returns the workload of a pod.
+func (m *measurement) workload(p *incident.Pod) *Workload {
+	meta := p.Object.ObjectMeta
+	meta.Namespace, meta.Name = p.Namespace, p.Name
+	owner, hash := manifests.OwnerOf(&meta)
+	is := Revision{owner.Kind, p.Namespace, owner.Name, hash}
+	w := m.workloads[is]
+	if w == nil {
+		w = &Workload{Revision: is}
+		m.workloads[is], m.report.Workloads = w, append(m.report.Workloads, w)
+	}
+	w.Pods++
+	if at := p.Object.CreationTimestamp.Time; at.After(w.newest) {
+		w.newest = at
+	}
+	return w
+}
+
+func (w *Workload) container(name string) *Container {
+	for _, c := range w.Containers {
+		if c.Name == name {
+			return c
+		}
+	}
+	c := &Container{Name: name, Starts: []Start{}, Lives: []Life{}, Unknown: []Count{}}
+	w.Containers = append(w.Containers, c)
+	return c
+}
+
+// ofPod returns the starts that a pod shows.
+func (m *measurement) ofPod(p *incident.Pod, w *Workload) (list []*sample) {
+	pod := readPod(p)
+	for c := range podutil.Containers(&p.Object.Spec) {
+		if c.Name == "" || isInit(p.Object, c) { // a part of a text, or never Ready
+			continue
+		}
+		out := w.container(c.Name)
+		pod.ends(out, c)
+		switch starts := pod.starts[c.Name]; {
+		case w.Kind == "Job" && c.StartupProbe == nil && c.ReadinessProbe == nil:
+			continue // nobody waits until it is up
+		case len(starts) == 0 && (pod.waits[c.Name] || p.Object.Status.Phase != ""):
+			list = append(list, &sample{pod: p, container: out, unknown: notStarted})
+		case len(starts) == 0:
+			list = append(list, &sample{pod: p, container: out, unknown: noTimes})
+		}
+		for i := range pod.starts[c.Name] {
+			s := &sample{pod: p, container: out, probes: c}
+			pod.measure(s, i, &m.options)
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// isInit reports whether a container is an ordinary init container, which ends before the others
+// start.
+func isInit(pod *v1.Pod, c *v1.Container) bool {
+	return !podutil.IsRestartableInitContainer(c) && slices.ContainsFunc(pod.Spec.InitContainers,
+		func(i v1.Container) bool { return i.Name == c.Name })
+}
+
+// leaveOutKubeletRestarts leaves out the pods of a node that became Ready at one time, although
+// they started long before at different times: a kubelet that starts can forget that they were
+// Ready (KEP-4781). It forgets all of them, so those are the first pods of the node that became
+// Ready.
+func (m *measurement) leaveOutKubeletRestarts() {
+	const together, apart = 10 * time.Second, time.Minute
+	ofNode := map[string][]*sample{}
+	for _, s := range m.samples {
+		if node := s.pod.Node; node != "" && slices.Contains([]string{"", laterReady, lateReady}, s.unknown) {
+			ofNode[node] = append(ofNode[node], s)
+		}
+	}
+	for _, node := range slices.Sorted(maps.Keys(ofNode)) {
+		list := ofNode[node]
+		first := slices.MinFunc(list, func(a, b *sample) int { return a.ready.At.Compare(b.ready.At) }).ready.At
+		list = slices.DeleteFunc(list,
+			func(s *sample) bool { return s.ready.At.Sub(first) > together || first.Sub(s.at.At) <= apart })
+		for _, a := range list {
+			if slices.ContainsFunc(list,
+				func(b *sample) bool { return a.pod != b.pod && a.at.At.Sub(b.at.At).Abs() > apart }) {
+				a.unknown, a.fromAbove = kubeletRestarted, ""
+			}
+		}
+	}
+}
+
+// count adds a start to the container of its workload.
+func (m *measurement) count(s *sample) {
+	c := s.container
+	for _, says := range []string{s.unknown, s.fromAbove} {
+		if says != "" {
+			c.Unknown = add(c.Unknown, says, s.pod.Place.String())
+		}
+	}
+	if s.unknown != "" {
+		return
+	}
+	c.Starts = append(c.Starts, Start{s.pod.Key(), s.at.At, s.instance, *rangeOf(s.took)})
+	if width := s.took.Greatest - s.took.Least; Seconds(width) > c.Ignorance && s.fromAbove == "" {
+		c.Ignorance, c.Halve = Seconds(width), halve(s)
+	}
+}
+
+// halve returns the setting with which the range of a start is half as wide, or nothing.
+func halve(s *sample) string {
+	of, probe := trace.Startup, s.probes.StartupProbe
+	if probe == nil {
+		of, probe = trace.Readiness, s.probes.ReadinessProbe
+	}
+	half := int32(((s.took.Greatest-s.took.Least)/2 + time.Second - 1) / time.Second)
+	setting, value, least := "periodSeconds", cmp.Or(probe.PeriodSeconds, 10), int32(1)
+	if s.took.Least == 0 && probe.InitialDelaySeconds >= half { // the start can have ended in the delay
+		setting, value, least = "initialDelaySeconds", probe.InitialDelaySeconds, 0
+	}
+	less := max(value-half, least)
+	if less >= value {
+		return ""
+	}
+	return string(of) + "Probe." + setting + ": " + itoa(less)
+}
+
+// summarize computes what follows from all starts and lives.
+func (c *Container) summarize() {
+	slices.SortStableFunc(c.Unknown, func(a, b Count) int { return cmp.Compare(b.Starts, a.Starts) })
+	slices.SortStableFunc(c.Lives, func(a, b Life) int { return cmp.Compare(b.Count, a.Count) })
+	if len(c.Starts) == 0 {
+		c.Limit = 0
+		return
+	}
+	slices.SortStableFunc(c.Starts,
+		func(a, b Start) int { return cmp.Compare(a.Took.Least+a.Took.Greatest, b.Took.Least+b.Took.Greatest) })
+	all := c.Starts[0].Took
+	for _, s := range c.Starts {
+		all = Range{min(all.Least, s.Took.Least), max(all.Greatest, s.Took.Greatest)}
+	}
+	c.Start, c.Median = &all, &c.Starts[len(c.Starts)/2].Took
+	if c.Limit > 0 {
+		c.Margin = c.Limit - all.Greatest
+	}
+}

@@ -1,0 +1,299 @@
+package measure
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/internal/answers/bounds"
+	"probesim.dev/internal/answers/incident"
+	"probesim.dev/internal/podutil"
+)
+
+// Why a start, or its least time, is not known.
+const (
+	noProbe        = "no startup or readiness probe, so Ready does not wait for the program"
+	neverReady     = "never Ready"
+	earlierStart   = "an earlier start, of which the pod no longer has the time of Ready"
+	notReadyNow    = "not Ready any more, so the pod no longer has the time of Ready"
+	clocksDisagree = "Ready before the container started, so a clock was set in between, or the files are of " +
+		"different pods"
+	notStarted       = "not started"
+	noTimes          = "the input has no times of starts (kubectl get pods -o json has them)"
+	noReadyTime      = "the input does not say since when the pod is Ready (kubectl get pods -o json does)"
+	laterReady       = "Ready later than its probes allow a start, so it has been not Ready since"
+	lateReady        = "Ready more than 10 minutes after the start, so it has probably been not Ready since"
+	otherRestarted   = "another container of the pod started again before the pod was Ready"
+	tooYoung         = "Ready so soon that it can be by the result of the instance before"
+	kubeletRestarted = "Ready at one time with other pods of the node, so the kubelet has restarted since"
+	otherProbes      = "only the greatest time is known, since other containers of the pod have probes"
+	otherLate        = "only the greatest time is known, since another container of the pod started late"
+	gated            = "only the greatest time is known, since the pod has readiness gates"
+)
+
+// longestStart is the longest start that counts if no probe stops a start. It is the default of
+// progressDeadlineSeconds, after which a rollout has failed.
+const longestStart = 600 * time.Second
+
+// start is the start of an instance.
+type start struct {
+	at       incident.Moment
+	instance int
+	end      *incident.Fact
+}
+
+// pod is what the facts about a pod say about its starts, of all versions of the pod.
+type pod struct {
+	*incident.Pod
+	starts  map[string][]start // of a container, in the order of time
+	ready   []incident.Moment  // since when it was Ready, in the order of time
+	unready []incident.Moment  // since when it was not Ready
+	waits   map[string]bool    // containers that wait for their start
+	kills   map[string][]incident.Moment
+}
+
+// unused says why nothing can be measured in a pod, or returns nothing.
+func unused(p *incident.Pod) string {
+	known := func(f *incident.Fact) bool { return f.Kind != incident.Created && f.Kind != incident.Deleted }
+	switch {
+	case len(p.Object.Spec.Containers) == 0:
+		return "it has no spec, which has the probes"
+	case !slices.ContainsFunc(p.Facts, known):
+		return "it has no status, which has the times"
+	}
+	return ""
+}
+
+func readPod(p *incident.Pod) *pod {
+	r := &pod{Pod: p, starts: map[string][]start{}, waits: map[string]bool{}, kills: map[string][]incident.Moment{}}
+	type status struct {
+		incident.Place
+		container string
+	}
+	waits := map[status]bool{}
+	for _, f := range p.Facts {
+		if f.Kind == incident.Waiting {
+			r.waits[f.Container], waits[status{f.Place, f.Container}] = true, true
+		}
+	}
+	for _, f := range p.Facts {
+		switch f.Kind {
+		case incident.Running:
+			r.add(f.Container, start{f.When, f.Count, nil})
+		case incident.Terminated:
+			number := f.Count
+			if f.Previous && number > 0 && !waits[status{f.Place, f.Container}] { // the next instance has started
+				number--
+			}
+			r.add(f.Container, start{f.When, number, f})
+		case incident.Condition:
+			switch known := f.When.Known(); {
+			case f.Reason != "Ready":
+			case f.Value == "True" && known && !slices.Contains(r.ready, f.When):
+				r.ready = append(r.ready, f.When)
+			case f.Value == "False" && known:
+				r.unready = append(r.unready, f.When)
+			}
+		case incident.Event:
+			for _, point := range f.Points {
+				if f.Reason == "Killing" && point.At.Known() && !f.Aged {
+					r.kills[f.Container] = append(r.kills[f.Container], point.At)
+				}
+			}
+		}
+	}
+	for _, list := range r.starts {
+		slices.SortStableFunc(list, func(a, b start) int {
+			return cmp.Or(a.at.At.Compare(b.at.At), cmp.Compare(a.instance, b.instance))
+		})
+	}
+	slices.SortFunc(r.ready, func(a, b incident.Moment) int { return a.At.Compare(b.At) })
+	return r
+}
+
+// add adds a start, or what another version of the pod says about it.
+func (p *pod) add(container string, s start) {
+	list := p.starts[container]
+	i := slices.IndexFunc(list, func(o start) bool {
+		return o.at == s.at && (o.instance == s.instance || min(o.instance, s.instance) < 0)
+	})
+	switch {
+	case !s.at.Known() && s.end == nil:
+	case i < 0:
+		p.starts[container] = append(list, s)
+	case s.end != nil:
+		list[i].end = s.end
+	}
+}
+
+// measure computes how long a start took.
+func (p *pod) measure(s *sample, i int, o *Options) {
+	list := p.starts[s.container.Name]
+	s.at, s.instance = list[i].at, list[i].instance
+	k, err := o.clockOf(p.Object, s.container.Name)
+	switch {
+	case err != nil:
+		s.unknown = err.Error()
+		return
+	case s.probes.StartupProbe == nil && s.probes.ReadinessProbe == nil:
+		s.unknown = noProbe
+		return
+	case !s.at.Known():
+		s.unknown = noTimes
+		return
+	}
+	if k.limit != bounds.Never {
+		s.container.Limit = Seconds(k.limit)
+	}
+	from := s.at.At
+	if s.instance > 0 || i > 0 {
+		from = s.at.End() // in the second of its start, the instance before can have become Ready
+	}
+	r := slices.IndexFunc(p.ready, func(m incident.Moment) bool {
+		return m.End().After(from) && (i+1 == len(list) || m.At.Before(list[i+1].at.At))
+	})
+	if r < 0 {
+		s.unknown = p.notReady(list, i)
+		return
+	}
+	s.ready = p.ready[r]
+	s.fromAbove = p.others(s, o)
+	s.took = k.took(s.at, s.ready, s.fromAbove == "")
+	switch {
+	case p.restarted(s):
+		s.unknown, s.fromAbove = otherRestarted, ""
+	case s.took.Least > k.never:
+		s.unknown, s.fromAbove = laterReady, ""
+	case k.never == bounds.Never && between(s.at, s.ready).Least > longestStart:
+		s.unknown, s.fromAbove = lateReady, ""
+	case s.instance != 0 && s.ready.At.Sub(s.at.End()) <= k.look && !o.end.After(s.ready.End().Add(k.look)):
+		s.unknown, s.fromAbove = tooYoung, ""
+	}
+}
+
+// notReady says why a pod does not show when a start ended.
+func (p *pod) notReady(list []start, i int) string {
+	s := &list[i]
+	switch {
+	case slices.ContainsFunc(p.unready, func(since incident.Moment) bool { return !since.At.After(s.at.End()) }):
+		return neverReady
+	case s.instance == 0 && len(list) == 1 && len(p.ready) > 0:
+		return clocksDisagree
+	case slices.Contains(p.ready, s.at):
+		return tooYoung
+	case len(p.ready)+len(p.unready) == 0:
+		return noReadyTime
+	case i+1 < len(list) || s.end != nil:
+		return earlierStart
+	}
+	return notReadyNow
+}
+
+// others says what else than the container can have made the pod Ready later, or nothing.
+func (p *pod) others(s *sample, o *Options) string {
+	if len(p.Object.Spec.ReadinessGates) > 0 {
+		return gated
+	}
+	for c := range podutil.Containers(&p.Object.Spec) {
+		own := p.starts[c.Name]
+		switch {
+		case c.Name == s.container.Name, isInit(p.Object, c):
+		case c.StartupProbe != nil || c.ReadinessProbe != nil:
+			return otherProbes
+		case len(own) > 0:
+			k, err := o.clockOf(p.Object, c.Name)
+			last := own[len(own)-1].at
+			if err != nil || !last.Known() || s.ready.At.Sub(last.End()) < k.unasked {
+				return otherLate
+			}
+		}
+	}
+	return ""
+}
+
+// restarted reports whether another container started again between the start and Ready.
+func (p *pod) restarted(s *sample) bool {
+	for name, list := range p.starts {
+		for _, o := range list {
+			if name != s.container.Name && o.instance > 0 && o.at.At.After(s.at.At) && !o.at.At.After(s.ready.End()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ends adds the ends of the instances of a container.
+func (p *pod) ends(c *Container, spec *v1.Container) {
+	restarts := 0
+	for _, f := range p.Facts {
+		if f.Kind == incident.Restarts && f.Container == c.Name {
+			restarts = max(restarts, f.Count)
+		}
+	}
+	c.Restarts += restarts
+	for _, f := range p.Facts {
+		if by := incident.ParseKilling(f.Message); f.Kind == incident.Event && f.Reason == "Killing" && f.Container ==
+			c.Name && (by == incident.ByLiveness || by == incident.ByStartup) {
+			c.Kills += f.Count
+		}
+	}
+	for _, s := range p.starts[c.Name] {
+		if s.end == nil || !s.end.ExitKnown {
+			continue
+		}
+		i := slices.IndexFunc(c.Lives,
+			func(l Life) bool { return l.Reason == s.end.Reason && l.ExitCode == s.end.ExitCode })
+		if i < 0 {
+			i, c.Lives = len(c.Lives), append(c.Lives, Life{Reason: s.end.Reason, ExitCode: s.end.ExitCode})
+		}
+		life := &c.Lives[i]
+		life.Count++
+		if s.at.Known() && s.end.Last.Known() {
+			life.Lasted = life.Lasted.Join(rangeOf(between(s.at, s.end.Last)))
+		}
+		p.stop(c, spec, s)
+	}
+}
+
+// stop adds the time from the Killing event of an instance to its end. The kubelet sends the event
+// before the preStop hook (killContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go at
+// v1.37.0).
+func (p *pod) stop(c *Container, spec *v1.Container, s start) {
+	end := s.end.Last
+	if !end.Known() || s.end.Aged {
+		return
+	}
+	for _, kill := range slices.Backward(p.kills[c.Name]) {
+		if kill.End().Before(s.at.At) || kill.At.After(end.End()) {
+			continue
+		}
+		took := between(kill, end)
+		grace := 30 * time.Second
+		if g := p.Object.Spec.TerminationGracePeriodSeconds; g != nil {
+			grace = time.Duration(*g) * time.Second
+		}
+		if s.end.ExitCode == 137 && took.Greatest >= grace {
+			c.Killed++
+			return
+		}
+		if spec.Lifecycle != nil && spec.Lifecycle.PreStop != nil {
+			var sleep time.Duration
+			if took.Least = 0; spec.Lifecycle.PreStop.Sleep != nil {
+				sleep = time.Duration(spec.Lifecycle.PreStop.Sleep.Seconds) * time.Second
+				took.Least = between(kill, end).Least - sleep
+			}
+			took = bounds.Range{Least: max(took.Least, 0), Greatest: max(took.Greatest-sleep, 0)}
+		}
+		c.Stop = c.Stop.Join(rangeOf(took))
+		c.Stops++
+		return
+	}
+}
+
+// between returns the time between two moments.
+func between(from, to incident.Moment) bounds.Range {
+	return bounds.Range{Least: max(to.At.Sub(from.End()), 0), Greatest: max(to.End().Sub(from.At), 0)}
+}

@@ -1,0 +1,415 @@
+// Package render writes what package measure finds.
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/answers/measure"
+	"probesim.dev/internal/printable"
+	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/value"
+)
+
+// Text writes the report for a terminal: what was measured, the closest call, a table, and what is
+// not known.
+func Text(w io.Writer, r *measure.Report, o report.Options) error {
+	t := &writer{report.Writer{Options: o}, r}
+	t.lead()
+	t.table()
+	t.slower()
+	t.unknown()
+	t.ends()
+	t.hint()
+	t.Gap()
+	t.Line(0, "More: -o json for each start; -o annotations or -o config for probesim check", report.Dim)
+	_, err := w.Write(t.Bytes())
+	return err
+}
+
+type writer struct {
+	report.Writer
+	r *measure.Report
+}
+
+// each calls a function for each container.
+func each(r *measure.Report, visit func(*measure.Workload, *measure.Container)) {
+	for _, w := range r.Workloads {
+		for _, c := range w.Containers {
+			visit(w, c)
+		}
+	}
+}
+
+func title(w *measure.Workload) string { return check.Title(w.Kind, w.Namespace, w.Name) }
+
+// lead says how many containers are measured, and which one was killed or came closest to it.
+func (t *writer) lead() {
+	containers, starts, pods := 0, 0, 0
+	var measured []*measure.Container
+	var reasons []string
+	for _, w := range t.r.Workloads {
+		pods += w.Pods
+	}
+	each(t.r, func(_ *measure.Workload, c *measure.Container) {
+		containers, starts = containers+1, starts+len(c.Starts)
+		if c.Start != nil {
+			measured = append(measured, c)
+		}
+		for _, u := range c.Unknown {
+			if !slices.Contains(reasons, u.Says) {
+				reasons = append(reasons, u.Says)
+			}
+		}
+	})
+	found := fmt.Sprintf("%d %s in %d %s", starts, printable.Plural(starts, "start"), pods,
+		printable.Plural(pods, "pod"))
+	sentence := fmt.Sprintf("The starts of %d of %d %s are measured: %s.", len(measured), containers,
+		printable.Plural(containers, "container"), found)
+	switch {
+	case len(measured) == 0 && len(reasons) == 1:
+		sentence = fmt.Sprintf("No start is measured in %d %s: %s.", pods, printable.Plural(pods, "pod"), reasons[0])
+	case len(measured) == 0:
+		sentence = fmt.Sprintf("No start is measured in %d %s.", pods, printable.Plural(pods, "pod"))
+	case containers == 1:
+		sentence = fmt.Sprintf("%s starts in %s: %s.", measured[0].Name, words(*measured[0].Start), found)
+	}
+	t.Lead(sentence, t.danger(containers))
+}
+
+// danger says which container the probes have killed most often, or else came closest to it.
+func (t *writer) danger(containers int) string {
+	var killed, closest *measure.Container
+	var of [2]*measure.Workload
+	each(t.r, func(w *measure.Workload, c *measure.Container) {
+		if c.Kills > 0 && (killed == nil || c.Kills > killed.Kills) {
+			killed, of[0] = c, w
+		}
+		if c.Limit > 0 && (closest == nil || c.Margin < closest.Margin) {
+			closest, of[1] = c, w
+		}
+	})
+	switch {
+	case killed != nil:
+		return fmt.Sprintf("Probes have killed %s of %s %d %s.", killed.Name, title(of[0]), killed.Kills,
+			printable.Plural(killed.Kills, "time"))
+	case closest == nil:
+		return ""
+	}
+	took := "up to " + up(closest.Start.Greatest)
+	if closest.Margin < 0 {
+		took = words(*closest.Start)
+	}
+	took = fmt.Sprintf("ts slowest start took %s, and its probes always allow %s.", took, down(closest.Limit))
+	away := ""
+	switch {
+	case containers == 1:
+		return "I" + took
+	case closest.Margin >= measure.Seconds(time.Second):
+		away = ", at least " + down(closest.Margin) + " away"
+	}
+	return "Closest to a kill was " + closest.Name + " of " + title(of[1]) + away + ": i" + took
+}
+
+// table lists the measured containers below their workloads.
+func (t *writer) table() {
+	table := &report.Table{Left: 1}
+	table.Head("", "starts", "range", "median", "known to", "allowed")
+	for _, w := range t.r.Workloads {
+		head := title(w)
+		if w.Hash != "" && len(t.r.Revisions(w.Kind, w.Namespace, w.Name)) > 1 {
+			head += ", " + strings.TrimPrefix(w.Hash, w.Name+"-")
+		}
+		for _, c := range w.Containers {
+			if c.Start == nil {
+				continue
+			}
+			if head != "" {
+				table.Line(head, report.Plain)
+				head = ""
+			}
+			cell := func(text string) report.Cell { return report.Cell{Text: text} }
+			row := []report.Cell{cell("  " + c.Name), cell(fmt.Sprint(len(c.Starts))), cell(words(*c.Start)),
+				cell(value.Format(((time.Duration(c.Median.Least) + time.Duration(c.Median.Greatest)) / 2).
+					Round(time.Second))),
+				cell(""), cell("")}
+			if c.Ignorance > 0 {
+				row[4] = cell("±" + up(c.Ignorance/2))
+			}
+			if c.Limit > 0 {
+				row[5] = cell(down(c.Limit))
+			}
+			table.Row(row...)
+		}
+	}
+	if t.r.Measured() {
+		t.Gap()
+		t.Table(table)
+	}
+}
+
+// slower says which programs start more slowly or faster since their newest revision.
+func (t *writer) slower() {
+	for _, w := range t.r.Newest() {
+		for _, c := range w.Containers {
+			var before *measure.Container
+			for _, old := range t.r.Revisions(w.Kind, w.Namespace, w.Name) {
+				if old == w {
+					break
+				}
+				for _, o := range old.Containers {
+					if o.Name == c.Name && o.Start != nil {
+						before = o
+					}
+				}
+			}
+			how := ""
+			switch {
+			case before == nil || c.Start == nil:
+			case c.Start.Least > before.Start.Greatest:
+				how = "more slowly"
+			case c.Start.Greatest < before.Start.Least:
+				how = "faster"
+			}
+			if how != "" {
+				t.Gap()
+				t.Line(0, fmt.Sprintf("%s starts %s than before: %s, not %s.", name(w, c), how, words(*c.Start),
+					words(*before.Start)), report.Bold)
+			}
+		}
+	}
+}
+
+// unknown lists the containers of which starts are not known, by the reason. A reason for one
+// container has the place of its first pod.
+func (t *writer) unknown() {
+	var reasons []string
+	of, places := map[string][]string{}, map[string]string{}
+	each(t.r, func(w *measure.Workload, c *measure.Container) {
+		for _, u := range c.Unknown {
+			if of[u.Says] == nil {
+				reasons = append(reasons, u.Says)
+			}
+			of[u.Says], places[u.Says] = append(of[u.Says], name(w, c)), u.Where
+		}
+	})
+	for _, u := range t.r.Unused {
+		reasons = append(reasons, u.Says)
+		of[u.Says], places[u.Says] = []string{fmt.Sprintf("%d %s", u.Starts, printable.Plural(u.Starts, "pod"))},
+			u.Where
+	}
+	slices.SortStableFunc(reasons, func(a, b string) int { return cmp.Compare(len(of[a]), len(of[b])) })
+	for i, says := range reasons {
+		if i == 0 {
+			t.Gap()
+			t.Line(0, "Starts that are not known, or only in part:", report.Bold)
+		}
+		names := of[says]
+		text := says + ": " + strings.Join(names, ", ")
+		switch more := len(names) - 5; {
+		case len(names) == 1:
+			text += " (" + places[says] + ")"
+		case more > 1:
+			text = fmt.Sprintf("%s: %s and %d more", says, strings.Join(names[:5], ", "), more)
+		}
+		t.Item(report.Cell{Text: "  "}, text, "")
+	}
+}
+
+// ends lists what is known of the ends and the probes of containers, those with the most restarts
+// first.
+func (t *writer) ends() {
+	type end struct {
+		restarts int
+		text     string
+	}
+	var list []end
+	each(t.r, func(w *measure.Workload, c *measure.Container) {
+		if lines := ends(c); len(lines) > 0 {
+			list = append(list, end{c.Restarts, name(w, c) + ": " + strings.Join(lines, "; ")})
+		}
+	})
+	slices.SortStableFunc(list, func(a, b end) int { return cmp.Compare(b.restarts, a.restarts) })
+	for i, e := range list {
+		if i == 0 {
+			t.Gap()
+			t.Line(0, "Ends and probes:", report.Bold)
+		}
+		t.Item(report.Cell{Text: "  "}, e.text, "")
+	}
+}
+
+func ends(c *measure.Container) (lines []string) {
+	if c.Restarts > 0 {
+		lines = append(lines, fmt.Sprintf("%d %s", c.Restarts, printable.Plural(c.Restarts, "restart")))
+	}
+	if c.Kills > 0 {
+		lines = append(lines, fmt.Sprintf("its probes have killed it %d %s", c.Kills,
+			printable.Plural(c.Kills, "time")))
+	}
+	for _, l := range c.Lives {
+		text := fmt.Sprintf("exit code %d", l.ExitCode)
+		if l.Reason != "" {
+			text += " (" + l.Reason + ")"
+		}
+		if l.Count > 1 {
+			text += fmt.Sprintf(" %d times", l.Count)
+		}
+		if l.Lasted != nil {
+			text += " after " + lasted(*l.Lasted)
+		}
+		lines = append(lines, text)
+	}
+	if c.Stop != nil {
+		lines = append(lines, fmt.Sprintf("it exits %s after the stop signal (%d %s)", words(*c.Stop), c.Stops,
+			printable.Plural(c.Stops, "stop")))
+	}
+	if c.Killed > 0 {
+		lines = append(lines, fmt.Sprintf("%d %s lasted for the whole grace period", c.Killed,
+			printable.Plural(c.Killed, "stop")))
+	}
+	for _, p := range c.Probes {
+		text := fmt.Sprintf("%d of %d runs of its %s probe failed", p.Failures, p.Runs, p.Type)
+		if p.Within != nil {
+			text += fmt.Sprintf(", and 99%% of the others ended within %s (timeout %s)",
+				value.Format(time.Duration(*p.Within)), up(p.Timeout))
+		}
+		lines = append(lines, text)
+	}
+	return lines
+}
+
+// name names a container.
+func name(w *measure.Workload, c *measure.Container) string {
+	if w.Name == c.Name {
+		return c.Name
+	}
+	return w.Name + "/" + c.Name
+}
+
+// hint says how the least exact range gets more exact.
+func (t *writer) hint() {
+	var worst *measure.Container
+	of := ""
+	each(t.r, func(w *measure.Workload, c *measure.Container) {
+		if c.Halve != "" && (worst == nil || c.Ignorance > worst.Ignorance) {
+			worst, of = c, name(w, c)
+		}
+	})
+	if worst != nil {
+		t.Gap()
+		t.Line(0, "With "+worst.Halve+", the starts of "+of+" would be known twice as exactly.", report.Plain)
+	}
+}
+
+// lasted formats how long programs lived, above ten minutes as kubectl does.
+func lasted(r measure.Range) string {
+	least, greatest := r.Whole()
+	if least < 10*time.Minute {
+		return words(r)
+	}
+	if a, b := duration.HumanDuration(least), duration.HumanDuration(greatest); a != b {
+		return a + " to " + b
+	}
+	return duration.HumanDuration(greatest)
+}
+
+// words formats a range in whole seconds.
+func words(r measure.Range) string {
+	least, greatest, several := strings.Cut(r.String(), "..")
+	if !several {
+		return least
+	}
+	return least + " to " + greatest
+}
+
+func up(s measure.Seconds) string {
+	return value.Format((time.Duration(s) + time.Second - 1).Truncate(time.Second))
+}
+
+func down(s measure.Seconds) string { return value.Format(time.Duration(s).Truncate(time.Second)) }
+
+// Annotations writes the annotations that probesim check reads, for the newest revision of each
+// workload.
+func Annotations(w io.Writer, r *measure.Report) error {
+	var b strings.Builder
+	for _, w := range r.Newest() {
+		fmt.Fprintf(&b, "# %s, %d %s\n", printable.Text(title(w)), w.Pods, printable.Plural(w.Pods, "pod"))
+		b.WriteString(inexact(w) + "metadata:\n  annotations:\n")
+		for _, key := range []string{"start", "stop"} {
+			if text := durations(w.Containers, key); text != "" {
+				fmt.Fprintf(&b, "    probesim.dev/%s: %s\n", key, text)
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// inexact is a comment about the starts of a workload that are not known well enough to compare
+// them with what the probes allow. Check knows it of the pods, but not of a range.
+func inexact(w *measure.Workload) string {
+	text := ""
+	for _, c := range w.Containers {
+		least := measure.Seconds(0)
+		for _, s := range c.Starts {
+			least = max(least, s.Took.Least)
+		}
+		if c.Limit > 0 && c.Margin < 0 && least <= c.Limit {
+			text += printable.Text(fmt.Sprintf("# %s: the probes always allow %s, and the slowest start is not known "+
+				"better than this.", name(w, c), down(c.Limit)))
+			if c.Halve != "" {
+				text += " Set " + c.Halve + " to know more."
+			}
+			text += "\n"
+		}
+	}
+	return text
+}
+
+// durations lists what is known of the containers, such as app=15s..19s, envoy=1s..3s.
+func durations(containers []*measure.Container, key string) string {
+	var list []string
+	for _, c := range containers {
+		r := c.Start
+		if key == "stop" {
+			r = c.Stop
+		}
+		if r != nil {
+			list = append(list, printable.Text(c.Name)+"="+r.String())
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// Config writes a .probesim.yaml with the starts and stops of all containers. Containers of one
+// name in several workloads have one range.
+func Config(w io.Writer, r *measure.Report) error {
+	var all []*measure.Container
+	var b strings.Builder
+	for _, w := range r.Newest() {
+		b.WriteString(inexact(w))
+		for _, c := range w.Containers {
+			i := slices.IndexFunc(all, func(o *measure.Container) bool { return o.Name == c.Name })
+			if i < 0 {
+				all = append(all, &measure.Container{Name: c.Name, Start: c.Start, Stop: c.Stop})
+				continue
+			}
+			all[i].Start, all[i].Stop = all[i].Start.Join(c.Start), all[i].Stop.Join(c.Stop)
+		}
+	}
+	for _, key := range []string{"start", "stop"} {
+		if text := durations(all, key); text != "" {
+			fmt.Fprintf(&b, "%s: [\"%s\"]\n", key, strings.ReplaceAll(text, ", ", "\", \""))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

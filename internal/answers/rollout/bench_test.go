@@ -1,0 +1,81 @@
+package rollout
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/runner/pool"
+)
+
+const benchManifest = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: %d
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - name: app
+        image: example.com/web:1
+        ports: [{containerPort: 8080}]
+        readinessProbe: {httpGet: {path: /ready, port: 8080}, periodSeconds: 1}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec:
+  selector: {app: web}
+  ports: [{port: 80, targetPort: 8080}]
+`
+
+func benchFiles(replicas int) []check.File {
+	return []check.File{{Name: "web.yaml", Data: fmt.Appendf(nil, benchManifest, replicas)}}
+}
+
+func benchOptions() Options {
+	start := check.Interval{Min: 8 * time.Second, Max: 15 * time.Second}
+	return Options{Delays: "typical", Rate: 200,
+		Latency: check.Interval{Min: 10 * time.Millisecond, Max: 50 * time.Millisecond},
+		App:     App{Start: check.Durations{Ordinary: &start}}}
+}
+
+// BenchmarkRun simulates one rollout.
+func BenchmarkRun(b *testing.B) {
+	defer pool.CollectRarely()() // as the command does
+	for _, replicas := range []int{3, 50} {
+		b.Run(fmt.Sprint(replicas, " replicas"), func(b *testing.B) {
+			o := benchOptions()
+			o.complete()
+			list, _, err := load(benchFiles(replicas), nil, &o)
+			if err != nil {
+				b.Fatal(err)
+			}
+			healthy, err := list[0].healthy(&o)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				if _, err := list[0].simulate(b.Context(), &o, healthy, int64(i)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkDeployment makes all the runs that probesim rollout makes for a Deployment, one after
+// the other.
+func BenchmarkDeployment(b *testing.B) {
+	defer pool.CollectRarely()()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Run(benchFiles(3), nil, benchOptions()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

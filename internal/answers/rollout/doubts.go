@@ -1,0 +1,230 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/scenarios/program"
+	"probesim.dev/internal/value"
+)
+
+// doubt adds a sentence about something that may lose requests, and that is not simulated.
+func (w *workload) doubt(format string, args ...any) {
+	w.unsure = true
+	w.warnings = append(w.warnings, fmt.Sprintf(format, args...))
+}
+
+// meshes are the labels and annotations of pods that make a service mesh, or Dapr, add its proxy.
+var meshes = []struct{ key, value, name string }{
+	{"sidecar.istio.io/inject", "true", "Istio"},
+	{"linkerd.io/inject", "enabled", "Linkerd"},
+	{"consul.hashicorp.com/connect-inject", "true", "Consul"},
+	{"kuma.io/sidecar-injection", "enabled", "Kuma"},
+	{"dapr.io/enabled", "true", "Dapr"},
+}
+
+// doubtRoutes says which ways of the requests to the pods are not simulated.
+func (w *workload) doubtRoutes() {
+	pod := &w.spec.Spec.Template
+	for _, m := range meshes {
+		if pod.Labels[m.key] != m.value && pod.Annotations[m.key] != m.value || slices.ContainsFunc(pod.Spec.Containers,
+			func(c v1.Container) bool { return check.IsProxy(&c) }) {
+			continue
+		}
+		w.doubt("%s adds a proxy to the pods (%s), which the requests pass: it is not simulated, and may stop before "+
+			"the program does.", m.name, m.key)
+	}
+	for _, t := range w.counted() {
+		if t.headless() {
+			w.doubt("Service %s is headless: its clients look the pods up by DNS and keep what they find, which is "+
+				"not simulated.", t.Name)
+		}
+		if t.Spec.PublishNotReadyAddresses {
+			w.warnings = append(w.warnings,
+				fmt.Sprintf("Service %s has publishNotReadyAddresses: pods get requests before they are Ready and "+
+					"until they are gone, however long they sleep.", t.Name))
+		}
+		w.unsure = w.unsure || t.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal
+		if asked, other := w.asksAnotherPort(t); other {
+			w.notes = append(w.notes, fmt.Sprintf("whether the port of Service %s is open when the readinessProbe of "+
+				"port %d succeeds", t.Name, asked))
+		}
+	}
+}
+
+// asksAnotherPort returns the port that the readiness probe of the container that serves a Service
+// asks, and whether the Service sends no requests to it.
+func (w *workload) asksAnotherPort(t *target) (int32, bool) {
+	c := serving(w.spec, t.container)
+	number := func(port intstr.IntOrString) int32 {
+		for _, p := range c.Ports {
+			if port.Type == intstr.String && p.Name == port.StrVal {
+				return p.ContainerPort
+			}
+		}
+		return port.IntVal
+	}
+	asked := int32(0)
+	switch p := c.ReadinessProbe; {
+	case p == nil:
+	case p.HTTPGet != nil:
+		asked = number(p.HTTPGet.Port)
+	case p.TCPSocket != nil:
+		asked = number(p.TCPSocket.Port)
+	case p.GRPC != nil:
+		asked = p.GRPC.Port
+	}
+	return asked, asked != 0 && !slices.ContainsFunc(t.Spec.Ports, func(p v1.ServicePort) bool {
+		to := number(p.TargetPort)
+		return to == asked || to == 0
+	})
+}
+
+// postStarts names what is not known about the postStart hooks of containers.
+func (r *reader) postStarts(containers []v1.Container) (notes []string) {
+	for _, c := range containers {
+		if c.Lifecycle == nil || c.Lifecycle.PostStart == nil {
+			continue
+		}
+		switch hook := c.Lifecycle.PostStart; {
+		case hook.HTTPGet != nil && r.o.App.Start.In(c.Name, true) == nil:
+			notes = append(notes, fmt.Sprintf("whether container %s listens when the kubelet sends the request of "+
+				"its %s, and kills it if not: say --start", c.Name, postStart))
+		case hook.Exec != nil:
+			if _, known := program.SleepOf(hook.Exec.Command); !known {
+				notes = append(notes, fmt.Sprintf("how long the %s of container %s takes", postStart, c.Name))
+			}
+		}
+	}
+	return notes
+}
+
+// allAtOnce says that the Deployment may stop all old pods before a new one is available, and
+// whether it could do otherwise.
+func (w *workload) allAtOnce() {
+	replicas := *w.spec.Spec.Replicas
+	_, unavailable := w.fenceposts()
+	if unavailable < replicas {
+		return
+	}
+	pods, meant := "the only old pod", ""
+	if replicas > 1 {
+		pods = fmt.Sprintf("all %d old pods", replicas)
+	}
+	if unavailable > replicas {
+		meant = " is a number of pods, not percent, and"
+	}
+	if w.spec.Spec.Strategy.RollingUpdate != nil {
+		w.warnings = append(w.warnings,
+			fmt.Sprintf("maxUnavailable %d%s lets the Deployment stop %s at once, before a new one is available.",
+				unavailable, meant, pods))
+	}
+	if len(w.conflicts) > 0 {
+		w.warnings = append(w.warnings,
+			fmt.Sprintf("A rolling update that stops none first may never complete: a new pod needs %s.",
+				strings.Join(w.conflicts, "; ")))
+	}
+}
+
+// warnUnprobed names the containers that can get requests before they listen. A pod is Ready only
+// when the probes of all its containers succeed.
+func (w *workload) warnUnprobed(o *Options) {
+	probed := func(c v1.Container) bool { return c.ReadinessProbe != nil || c.StartupProbe != nil }
+	pod, when := &w.spec.Spec.Template.Spec, "it runs"
+	if slices.ContainsFunc(slices.Concat(pod.InitContainers, pod.Containers), probed) {
+		when = "the probes of the other containers succeed"
+	}
+	for _, name := range w.serve() {
+		if !probed(*serving(w.spec, name)) && o.App.Start.In(name, true) == nil {
+			w.warnings = append(w.warnings,
+				fmt.Sprintf("Container %s has no readinessProbe: its pods get requests as soon as %s, and lose them "+
+					"until its program listens. Say how long that takes, such as --start 5s.", name, when))
+		}
+	}
+}
+
+// doubtStops names the containers that get SIGTERM before the first one that serves.
+func (w *workload) doubtStops() {
+	c := serving(w.spec, w.serve()[0])
+	slept, _ := sleepOf(c)
+	slept = min(slept, graceOf(w.spec))
+	for _, other := range w.spec.Spec.Template.Spec.Containers {
+		if sleeps, _ := sleepOf(&other); sleeps < slept {
+			w.doubt("Container %s gets SIGTERM %s before container %s does, because its preStop hook is shorter or "+
+				"missing: requests that need both are not simulated, and may be lost.",
+				other.Name, value.Format(slept-sleeps), c.Name)
+		}
+	}
+}
+
+// leastGrace is the shortest time from SIGTERM to SIGKILL (minimumGracePeriodInSeconds in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+const leastGrace = 2 * time.Second
+
+// warnOfKill says when SIGKILL comes before the program ends.
+func (w *workload) warnOfKill(o *Options) {
+	slept, _ := sleepOf(serving(w.spec, w.serve()[0]))
+	stop, grace := w.longestStop(o), graceOf(w.spec)
+	if slept+stop <= grace {
+		return
+	}
+	grace = max(grace, leastGrace)
+	text := fmt.Sprintf("SIGKILL comes %s after the deletion (terminationGracePeriodSeconds)", value.Format(grace))
+	switch {
+	case slept+stop <= grace:
+	case slept > 0:
+		text += ", and the preStop hook and the stop take " + value.Format(slept+stop)
+	default:
+		text += ", and the stop takes " + value.Format(stop)
+	}
+	w.warnings = append(w.warnings, text+".")
+	if stop > grace && o.App.Refuse == nil {
+		w.warnings = append(w.warnings, "If the program ignores SIGTERM and goes on to accept requests, say --app "+
+			"'refuse never'.")
+	}
+}
+
+// evictions names the disruption budgets of the pods of a Deployment.
+func (a *around) evictions(w *workload) (list []string) {
+	for _, b := range a.budgets {
+		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+		if err == nil && w.in(b.Namespace) && selector.Matches(labels.Set(w.spec.Spec.Template.Labels)) {
+			list = append(list, fmt.Sprintf("evictions such as those of kubectl drain, for which PodDisruptionBudget "+
+				"%s counts; it does not count for a rollout", b.Name))
+		}
+	}
+	return list
+}
+
+// notSimulated names what can decide about the rollout and is not simulated.
+func notSimulated(w *workload) []string {
+	notes := w.notes
+	add := func(note string) {
+		if !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	if w.node.Find("spec.template.spec.readinessGates").Written() {
+		add("readinessGates: a pod counts as Ready without them")
+	}
+	for _, t := range w.counted() {
+		if t.Spec.SessionAffinity == v1.ServiceAffinityClientIP {
+			add("sessionAffinity")
+		}
+		if t.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal {
+			add("externalTrafficPolicy Local")
+		}
+	}
+	if _, known := w.sleep(); !known {
+		add("how long the preStop hook takes, and whether it stops the program")
+	}
+	return notes
+}

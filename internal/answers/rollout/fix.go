@@ -1,0 +1,275 @@
+package rollout
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"probesim.dev/internal/value"
+	"probesim.dev/internal/world/router"
+)
+
+// changed returns the workload with a change of its Deployment, before and after the rollout: the
+// pods that the rollout stops have it too.
+func (w *workload) changed(change func(*appsv1.Deployment)) *workload {
+	c := *w
+	c.spec = w.spec.DeepCopy()
+	change(c.spec)
+	if c.old = c.spec; w.old != w.spec {
+		c.old = w.old.DeepCopy()
+		change(c.old)
+	}
+	return &c
+}
+
+// try makes runs of the workload with a change.
+func (w *workload) try(o *Options, n int, text, line string, change func(*appsv1.Deployment)) (*Fix, error) {
+	s, err := w.changed(change).runs(o, 0, n, "rollouts with a change")
+	if err != nil {
+		return nil, err
+	}
+	if !s.complete() {
+		return nil, nil
+	}
+	lost := s.figures(lostOf)
+	return &Fix{Change: text, Line: w.node.Find(line).Pos.Line, Runs: n, Lost: lost.Greatest, Median: lost.Median,
+		Takes: s.figures(takesOf).Median, LosesNone: s.lossless()}, nil
+}
+
+// withSleep returns a change to a preStop sleep, and to a grace period in which the program can
+// end.
+func (w *workload) withSleep(o *Options, seconds int64) (text string, change func(*appsv1.Deployment)) {
+	grace := *w.spec.Spec.Template.Spec.TerminationGracePeriodSeconds
+	var containers []string // that sleep for a shorter time: those that serve may need the others
+	for _, c := range w.spec.Spec.Template.Spec.Containers {
+		if now, known := sleepOf(&c); known && now < time.Duration(seconds)*time.Second {
+			containers = append(containers, c.Name)
+		}
+	}
+	var texts []string
+	if n := len(w.spec.Spec.Template.Spec.Containers); len(containers) > 0 {
+		texts = append(texts, fmt.Sprintf("preStop: {sleep: {seconds: %d}}", seconds))
+		if n > 2 && len(containers) == n {
+			texts[0] += fmt.Sprintf(" in all %d containers", n)
+		} else if n > 1 {
+			texts[0] += " in " + strings.Join(containers, " and ")
+		}
+	}
+	if needs := seconds + roundUp(w.longestStop(o)) + 2; needs > grace {
+		texts = append(texts, fmt.Sprintf("terminationGracePeriodSeconds: %d", needs))
+		grace = needs
+	}
+	return strings.Join(texts, " and "), func(d *appsv1.Deployment) {
+		for _, name := range containers {
+			c := serving(d, name)
+			if c == nil {
+				continue // the pods before the change do not have it
+			}
+			if c.Lifecycle == nil {
+				c.Lifecycle = &v1.Lifecycle{}
+			}
+			c.Lifecycle.PreStop = &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: seconds}}
+		}
+		d.Spec.Template.Spec.TerminationGracePeriodSeconds = &grace
+	}
+}
+
+// enoughSleep returns the least preStop sleep in whole seconds with which no run loses a request,
+// or nil if there is none.
+func (w *workload) enoughSleep(o *Options, s sample) (*Fix, error) {
+	now, known := w.sleep()
+	if !known || s.lossless() {
+		return nil, nil
+	}
+	w, before, field := w.prepared(o)
+	_, balanced := router.NamedLoadBalancer(o.Router)
+	if before != "" {
+		n := len(s)
+		if balanced { // few runs do not show how long it can take, but the name does
+			n = max(few, n/4)
+		}
+		var err error
+		if s, err = w.runs(o, 0, n, "rollouts with a change"); err != nil {
+			return nil, err
+		}
+	}
+	if !s.all(func(o *outcome) bool { return !o.helpless && o.took > 0 }) {
+		return nil, nil
+	}
+	needs := time.Duration(0)
+	for i := range s {
+		needs = max(needs, s[i].needs)
+	}
+	least := max(roundUp(needs), int64(now/time.Second))
+	if balanced && before != "" {
+		least = max(least, roundUp(longestDrop(o)+o.Latency.Max))
+	}
+	tries := []int64{least, least + 1, least + 2}
+	if always, ruled := w.alwaysEnough(o); ruled {
+		tries = append(tries, max(least, roundUp(always)))
+	}
+	for _, seconds := range tries {
+		text, change := w.withSleep(o, seconds)
+		line := w.path(w.serve()[0], "lifecycle.preStop")
+		if text = before + text; text == before {
+			text, line = strings.TrimSuffix(before, " and "), field
+		}
+		fix, err := w.try(o, len(s), text, line, change)
+		if err != nil || fix != nil && fix.LosesNone {
+			return fix, err
+		}
+	}
+	return nil, nil
+}
+
+// prepared returns the workload with the changes without which no sleep is enough, these in words
+// that end in "and", and the field of the last one.
+func (w *workload) prepared(o *Options) (changed *workload, text, field string) {
+	with := func(c candidate) {
+		text, field = text+c.text+" and ", c.field
+		w = w.changed(c.change)
+	}
+	for _, t := range w.counted() {
+		if !w.probesStart(o, t.container) {
+			with(w.withReadiness(t))
+		}
+	}
+	if w.stopsAll(o) {
+		with(w.oneByOne())
+	}
+	if lb, balanced := router.NamedLoadBalancer(o.Router); balanced && !w.keepsReady(o, 0) {
+		for _, c := range w.minReady(o) {
+			c.text += fmt.Sprintf(" (%s takes up to %s to add a pod)", router.Short(lb.Name), value.Format(lb.AddMost))
+			with(c)
+		}
+	}
+	return w, text, field
+}
+
+// path returns a field of a container in the manifest.
+func (w *workload) path(container, field string) string {
+	for i, c := range w.spec.Spec.Template.Spec.Containers {
+		if c.Name == container {
+			return fmt.Sprintf("spec.template.spec.containers[%d].%s", i, field)
+		}
+	}
+	return "spec.template.spec.containers"
+}
+
+// fixes returns changes that lose fewer requests, each found by runs.
+func (w *workload) fixes(o *Options, s sample) (list []Fix, err error) {
+	sleep, err := w.enoughSleep(o, s)
+	if err != nil {
+		return nil, err
+	}
+	if sleep != nil {
+		list = append(list, *sleep)
+	}
+	n := max(few, len(s)/4)
+	now := s.figures(lostOf).Median
+	for _, group := range w.candidates(o) {
+		var best *Fix
+		for _, c := range group {
+			if sleep != nil && sleep.Change == c.text {
+				continue
+			}
+			fix, err := w.try(o, n, c.text, c.field, c.change)
+			if err != nil {
+				return nil, err
+			}
+			if fix != nil && (best == nil || fix.Median < 0.9*best.Median) {
+				best = fix
+			}
+		}
+		if best != nil && best.Median < 0.8*now {
+			list = append(list, *best)
+		}
+	}
+	return list, nil
+}
+
+// candidate is a change that may help.
+type candidate struct {
+	text, field string
+	change      func(*appsv1.Deployment)
+}
+
+// candidates returns the changes that fit what is lost. The best one of each group counts.
+func (w *workload) candidates(o *Options) (list [][]candidate) {
+	spec := &w.spec.Spec
+	for _, t := range w.counted() {
+		if !w.probesStart(o, t.container) {
+			list = append(list, []candidate{w.withReadiness(t)})
+		}
+	}
+	if w.stopsAll(o) {
+		list = append(list, []candidate{w.oneByOne()})
+	}
+	if sleep, known := w.sleep(); known {
+		grace := roundUp(sleep) + roundUp(w.longestStop(o)) + 2
+		if grace > *spec.Template.Spec.TerminationGracePeriodSeconds {
+			list = append(list, []candidate{{fmt.Sprintf("terminationGracePeriodSeconds: %d", grace),
+				"spec.template.spec.terminationGracePeriodSeconds", func(d *appsv1.Deployment) {
+					d.Spec.Template.Spec.TerminationGracePeriodSeconds = &grace
+				}}})
+		}
+	}
+	if longer := w.minReady(o); len(longer) > 0 && o.Router == router.KubeProxy {
+		list = append(list, longer)
+	}
+	return list
+}
+
+// withReadiness returns a change to a readiness probe of the port that a Service sends requests to.
+func (w *workload) withReadiness(t *target) candidate {
+	port := intstr.FromInt32(8080)
+	if len(t.Spec.Ports) > 0 {
+		port = t.Spec.Ports[0].TargetPort
+	}
+	return candidate{"a readinessProbe that succeeds when the program is up", w.path(t.container, "readinessProbe"),
+		func(d *appsv1.Deployment) {
+			serving(d, t.container).ReadinessProbe = &v1.Probe{PeriodSeconds: 1, TimeoutSeconds: 1, SuccessThreshold: 1,
+				FailureThreshold: 3, ProbeHandler: v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: port}}}
+		}}
+}
+
+// stopsAll reports whether the rollout may stop all old pods at once although new ones could start
+// beside them.
+func (w *workload) stopsAll(o *Options) bool {
+	_, unavailable := w.fenceposts()
+	return *w.spec.Spec.Replicas <= unavailable && o.Change.Kind != Scale && len(w.conflicts) == 0
+}
+
+// oneByOne returns a change to a rolling update that stops an old pod only after a new one is
+// available.
+func (w *workload) oneByOne() candidate {
+	return candidate{"maxSurge: 1 and maxUnavailable: 0", "spec.strategy", func(d *appsv1.Deployment) {
+		rolling(d, 1, 0)
+	}}
+}
+
+func rolling(d *appsv1.Deployment, surge, unavailable int32) {
+	s, u := intstr.FromInt32(surge), intstr.FromInt32(unavailable)
+	d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType,
+		RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &s, MaxUnavailable: &u}}
+}
+
+// minReady returns longer times from Ready to available: those that keep the syncs of kube-proxy
+// apart, or as long as a load balancer takes to add a pod. A pod can be available up to a second
+// early.
+func (w *workload) minReady(o *Options) (list []candidate) {
+	from, to := int32(2), int32(3)
+	if _, balanced := router.NamedLoadBalancer(o.Router); balanced {
+		from = int32(roundUp(longestAdd(o))) + 1
+		to = from
+	}
+	for seconds := max(from, w.spec.Spec.MinReadySeconds+1); seconds <= to && o.Change.Kind != Scale; seconds++ {
+		list = append(list, candidate{fmt.Sprintf("minReadySeconds: %d", seconds), "spec.minReadySeconds",
+			func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = seconds }})
+	}
+	return list
+}

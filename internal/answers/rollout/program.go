@@ -1,0 +1,164 @@
+package rollout
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/podutil"
+	"probesim.dev/prober"
+	"probesim.dev/trace"
+)
+
+// programs returns how the containers of a pod behave. The pods before the change have been up for
+// long.
+func (r *run) programs(pod *v1.Pod, healthy fakeruntime.Pod, isNew bool) fakeruntime.Pod {
+	program := fakeruntime.Pod{Delays: healthy.Delays, Containers: map[string]fakeruntime.ContainerConfig{}}
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		config := healthy.Containers[c.Name]
+		if takes, known := r.o.App.Start.Of[c.Name]; known && isNew {
+			rule := starting(c, r.draw("start "+pod.Name+" "+c.Name, takes))
+			if !podutil.IsRestartableInitContainer(c) {
+				rule = fakeruntime.Rule{Clock: fakeruntime.AfterStart, From: *rule.For, Exit: &fakeruntime.Exit{}}
+			}
+			config.Program.Rules = append([]fakeruntime.Rule{rule}, config.Program.Rules...)
+		}
+		program.Containers[c.Name] = config
+	}
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		config := healthy.Containers[c.Name]
+		rules := append([]fakeruntime.Rule{}, config.Program.Rules...)
+		if start := r.start(pod.Name, c.Name); isNew && start > 0 {
+			rules = append(rules, starting(c, start))
+			// as with an image that cannot be pulled
+			if start >= Never && c.ReadinessProbe == nil && c.StartupProbe == nil {
+				config.Delays.CreateContainer = exactly(Never)
+			}
+		}
+		config.Program.Rules = append(rules, r.stopping(c)...)
+		program.Containers[c.Name] = config
+	}
+	return program
+}
+
+// start returns how long a container of a pod starts. Each instance of it takes the same time.
+func (r *run) start(pod, container string) time.Duration {
+	known := r.o.App.Start.In(container, r.ordinary(container))
+	if known == nil {
+		return 0
+	}
+	return r.draw("start "+pod+" "+container, *known)
+}
+
+// draw returns a time in a range that the seed of the run and a name decide.
+func (r *run) draw(name string, i check.Interval) time.Duration {
+	return i.Min + time.Duration(r.fraction(name)*float64(i.Max-i.Min))
+}
+
+// fraction returns a number from 0 to 1 that the seed of the run and a name decide.
+func (r *run) fraction(name string) float64 {
+	h := fnv.New64a()
+	h.Write([]byte(strconv.FormatInt(r.seed, 10) + " " + name))
+	x := h.Sum64() // the low bits of a hash of similar names are more even than the high ones
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+	return float64(x>>11) / (1 << 53)
+}
+
+// ordinary reports whether a container is no sidecar, in the Deployment after the change or else
+// before it.
+func (r *run) ordinary(container string) bool {
+	c := serving(r.spec, container)
+	if c == nil {
+		c = serving(r.workload.old, container)
+	}
+	return r.serves(container) || !check.IsProxy(c)
+}
+
+const postStart = "postStart hook"
+
+// starting is the rule of a program that is not up yet: all probes and a request of its postStart
+// hook fail, and it does not listen.
+func starting(c *v1.Container, takes time.Duration) fakeruntime.Rule {
+	rule := fakeruntime.Rule{Clock: fakeruntime.AfterStart, For: exactly(takes), Listens: new(false)}
+	for _, p := range trace.ProbeTypes {
+		probe := prober.ProbeOf(c, p)
+		if probe == nil {
+			continue
+		}
+		answer := fakeruntime.Answer{Word: fakeruntime.Refuses}
+		if probe.Exec != nil {
+			answer = fakeruntime.Answer{Word: fakeruntime.Answers, Code: 1}
+		}
+		series := &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: answer, Count: 1}}}
+		switch p {
+		case trace.Liveness:
+			rule.Liveness = series
+		case trace.Readiness:
+			rule.Readiness = series
+		case trace.Startup:
+			rule.Startup = series
+		}
+	}
+	if c.Lifecycle != nil && c.Lifecycle.PostStart != nil && c.Lifecycle.PostStart.HTTPGet != nil {
+		rule.PostStart = &fakeruntime.Series{
+			Items: []fakeruntime.Item{{Answer: fakeruntime.Answer{Word: fakeruntime.Refuses}, Count: 1}}}
+	}
+	return rule
+}
+
+// stopping returns the rules of a program that gets SIGTERM.
+func (r *run) stopping(c *v1.Container) (rules []fakeruntime.Rule) {
+	if stop := r.stop(c.Name); stop != nil {
+		rules = append(rules, fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, From: fakeruntime.Draw(*stop),
+			Exit: &fakeruntime.Exit{}})
+	}
+	if r.serves(c.Name) && r.o.App.refuse().Min < Never {
+		rules = append(rules, fakeruntime.Rule{Clock: fakeruntime.AfterSigterm,
+			From: fakeruntime.Draw(r.o.App.refuse()), Refuse: true})
+	}
+	return rules
+}
+
+// stop returns how long a container takes from SIGTERM to its exit, or nil if nobody knows.
+func (w *workload) stopOf(o *Options, container string, ordinary bool) *check.Interval {
+	known := o.App.Stop.In(container, ordinary)
+	if known == nil && w.serves(container) {
+		return &check.Interval{Min: DefaultStop, Max: DefaultStop}
+	}
+	return known
+}
+
+func (r *run) stop(container string) *check.Interval {
+	return r.stopOf(r.o, container, r.ordinary(container))
+}
+
+func exactly(d time.Duration) *fakeruntime.Draw {
+	draw := fakeruntime.Exactly(d)
+	return &draw
+}
+
+// healthy returns the programs of the pods before and after the change, without what the options
+// say about them.
+func (w *workload) healthy(o *Options) (map[bool]fakeruntime.Pod, error) {
+	programs := map[bool]fakeruntime.Pod{}
+	for i, d := range []*appsv1.Deployment{w.old, w.spec} {
+		one := d.DeepCopy()
+		one.Spec.Replicas = new(int32(1)) // a Deployment without pods can be scaled
+		admitted, err := check.Admit(one, o.Profile)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", w.title(), err)
+		}
+		programs[i == 1] = admitted.Programs
+	}
+	return programs, nil
+}

@@ -1,0 +1,246 @@
+package rollout
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/scenarios/program"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/world/apiserver/admission"
+)
+
+// MaxReplicas is the greatest number of pods that a rollout is simulated for. The number of lost
+// requests hardly depends on it.
+const MaxReplicas = 100
+
+// workload is a Deployment to roll out.
+type workload struct {
+	findings
+	file     string
+	node     *strict.Node
+	spec     *appsv1.Deployment // as the API server stores it
+	old      *appsv1.Deployment // before the change
+	services []string           // the names of the Services that select its pods
+	targets  []target           // those of them that are in the runs
+	main     string             // the container that serves if no Service says which
+	require  Requirements       // of the options and of its annotation
+	notes    []string           // what is not simulated
+	shown    *Shown             // unless nil, gets the trace of the run
+}
+
+// reader reads manifests.
+type reader struct {
+	around
+	o         *Options
+	errs      *strict.Collector
+	workloads []*workload
+	services  []*service
+	others    []*manifests.Object // workloads that are not rolled out
+	refused   []*manifests.Object // those that the API server does not accept
+}
+
+// read reads the files. It reports each object that the API server rejects.
+func (r *reader) read(files []check.File) {
+	for _, f := range files {
+		objects := manifests.Parse(f.Name, f.Data, r.errs)
+		for _, m := range objects.Manifests {
+			if m.Load(); m.Node.Bad() {
+				r.refused = append(r.refused, m)
+			} else if m.Kind.Kind != "Deployment" {
+				r.others = append(r.others, m)
+			} else if d := r.admit(m); d != nil {
+				r.workloads = append(r.workloads,
+					&workload{file: f.Name, node: m.Node, spec: d, require: r.o.annotated(m.Node)})
+			} else {
+				r.refused = append(r.refused, m)
+			}
+		}
+		r.around.read(objects)
+		for _, n := range objects.OfKind("v1", "Service") {
+			s := &v1.Service{}
+			if strict.Decode(n, s); n.Bad() {
+				continue
+			}
+			s, err := admission.AdmitService(s)
+			if err != nil {
+				report(n, err)
+				continue
+			}
+			r.addService(&service{Service: s, node: n})
+		}
+	}
+}
+
+// admit returns a Deployment as the API server stores it, or reports why it does not.
+func (r *reader) admit(m *manifests.Object) *appsv1.Deployment {
+	d := &appsv1.Deployment{}
+	strict.Decode(m.Node, d)
+	d.Status = appsv1.DeploymentStatus{}
+	d.Spec.Template.Spec.ReadinessGates = nil
+	if r.o.Replicas != nil {
+		d.Spec.Replicas = r.o.Replicas
+	}
+	admitted, err := admission.AdmitDeployment(r.o.Profile, d)
+	if err != nil {
+		report(m.Node, err)
+		return nil
+	}
+	return admitted
+}
+
+// report reports an error of the API server at the fields of an object.
+func report(n *strict.Node, err error) {
+	var invalid *apierrors.StatusError
+	if !errors.As(err, &invalid) || invalid.ErrStatus.Details == nil || len(invalid.ErrStatus.Details.Causes) == 0 {
+		n.Errorf("%v", err)
+		return
+	}
+	for _, cause := range invalid.ErrStatus.Details.Causes {
+		n.Find(cause.Field).Errorf("%s", cause.Message)
+	}
+}
+
+// check reports what cannot be rolled out.
+func (r *reader) check(from []*workload) {
+	for _, w := range r.workloads {
+		w.old = w.spec
+		r.simulated(w, r.o.Change.Scale)
+		if r.o.Change.Kind == Scale && *w.spec.Spec.Replicas == r.o.Change.Scale {
+			w.node.Find("spec.replicas").Errorf("scale=%d changes nothing", r.o.Change.Scale)
+		}
+		if w.spec.Spec.Paused {
+			w.node.Find("spec.paused").Errorf("the Deployment is paused: a changed template starts no rollout")
+		}
+		if r.o.Change.Kind == Undo && *w.spec.Spec.RevisionHistoryLimit == 0 {
+			w.node.Find("spec.revisionHistoryLimit").
+				Errorf("no earlier ReplicaSet is kept, so there is none to go back to")
+		}
+		r.findServices(w)
+		r.findOld(w, from)
+		w.notes = notSimulated(w)
+		r.warn(w)
+	}
+	if len(r.refused) == 0 && !slices.ContainsFunc(r.workloads, func(w *workload) bool { return len(w.targets) == 0 }) {
+		return // Services for what is not in the files are fine
+	}
+	for _, s := range r.services {
+		if !s.used && len(s.Spec.Selector) > 0 && s.Spec.Type != v1.ServiceTypeExternalName &&
+			!r.selectsOthers(s.Service) {
+			r.selectsNothing(s)
+		}
+	}
+}
+
+// selectsOthers reports whether a Service selects pods of a workload that is not rolled out.
+func (r *reader) selectsOthers(s *v1.Service) bool {
+	return slices.ContainsFunc(slices.Concat(r.refused, r.others),
+		func(m *manifests.Object) bool { return selects(s, m.Namespace(), m.NewPod().Labels) })
+}
+
+// simulated reports what cannot be simulated of a Deployment to roll out, which can get up to some
+// more replicas.
+func (r *reader) simulated(w *workload, most int32) {
+	if !r.o.chooses(w) {
+		return
+	}
+	replicas := w.node.Find("spec.replicas")
+	if most = max(most, *w.spec.Spec.Replicas); *w.spec.Spec.Replicas == 0 && r.o.Change.Kind != Scale {
+		replicas.Errorf("there are no replicas to roll out: specify --replicas")
+		return
+	} else if most > MaxReplicas {
+		replicas.Errorf("%d replicas are more than the %d that a rollout is simulated for: specify --replicas 10, "+
+			"which loses about as many requests", most, MaxReplicas)
+		return
+	}
+	one := w.spec.DeepCopy()
+	one.Spec.Replicas = new(int32(1)) // a Deployment without pods can be scaled
+	var errs strict.Errors
+	if _, err := check.Admit(one, r.o.Profile); errors.As(err, &errs) {
+		for _, e := range errs {
+			w.node.Find(e.Path).Errorf("%s", e.Message)
+		}
+	} else if err != nil {
+		w.node.Errorf("%v", err)
+	}
+}
+
+// findOld finds the Deployment before the change in the files of --from.
+func (r *reader) findOld(w *workload, from []*workload) {
+	if from == nil {
+		return
+	}
+	i := slices.IndexFunc(from,
+		func(o *workload) bool { return o.spec.Name == w.spec.Name && o.spec.Namespace == w.spec.Namespace })
+	if i < 0 {
+		w.node.Find("metadata.name").Errorf("the files of --from have no Deployment of this name")
+		return
+	}
+	w.old = from[i].spec
+	r.simulated(from[i], 0)
+	if w.old.Spec.Paused {
+		from[i].node.Find("spec.paused").Errorf("the Deployment is paused: its pods can have an earlier template")
+	}
+	if metav1.FormatLabelSelector(w.old.Spec.Selector) != metav1.FormatLabelSelector(w.spec.Spec.Selector) {
+		w.node.Find("spec.selector").Errorf("the API server does not accept another selector than in --from")
+	} else if equality.Semantic.DeepEqual(w.old.Spec.Template, w.spec.Spec.Template) {
+		w.node.Find("spec.template").Errorf("the template is that of --from: it changes nothing, and no pod is " +
+			"replaced")
+		return
+	}
+	for _, c := range w.serve() {
+		if serving(w.old, c) == nil {
+			w.node.Find("spec.template.spec.containers").
+				Errorf("the pods of --from have no container %s, which serves the requests", strict.Quote(c))
+		}
+	}
+}
+
+// sleep returns how long the preStop hooks of the containers that serve sleep at least, and false
+// if one may do something else that takes time.
+func (w *workload) sleep() (least time.Duration, known bool) {
+	for i, name := range w.serve() {
+		d, is := sleepOf(serving(w.spec, name))
+		if !is {
+			return 0, false
+		}
+		if i == 0 || d < least {
+			least = d
+		}
+	}
+	return least, true
+}
+
+// serving returns a container of a Deployment.
+func serving(d *appsv1.Deployment, name string) *v1.Container {
+	return podutil.Find(&v1.Pod{Spec: d.Spec.Template.Spec}, name)
+}
+
+// graceOf returns the time from the deletion of a pod until SIGKILL.
+func graceOf(d *appsv1.Deployment) time.Duration {
+	return time.Duration(*d.Spec.Template.Spec.TerminationGracePeriodSeconds) * time.Second
+}
+
+// sleepOf returns how long the preStop hook of a container sleeps, and false if the hook may do
+// something else that takes time.
+func sleepOf(c *v1.Container) (time.Duration, bool) {
+	if c.Lifecycle == nil || c.Lifecycle.PreStop == nil {
+		return 0, true
+	}
+	switch hook := c.Lifecycle.PreStop; {
+	case hook.Sleep != nil:
+		return time.Duration(hook.Sleep.Seconds) * time.Second, true
+	case hook.Exec != nil:
+		return program.SleepOf(hook.Exec.Command)
+	}
+	return 0, false
+}

@@ -1,0 +1,193 @@
+// Package rollout rolls Deployments out beside a simulated node, and says what that loses, how long
+// it takes and what helps. It needs no scenario: the manifests say all but how the program starts
+// and stops, and how many requests there are.
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/world/router"
+	"probesim.dev/kube/profile"
+)
+
+// Options say what is rolled out, and for which nodes. The zero value restarts each Deployment
+// behind kube-proxy in the newest version of Kubernetes, on nodes with the default delays, with
+// programs that start and stop at once and no requests.
+type Options struct {
+	Profile profile.Profile // zero: the newest
+	Delays  string          // a set of fakeruntime.DelaySets; others: the default delays
+	Router  string          // of router.Names, or as router.Known; empty: kube-proxy
+	Change  Change
+	// Replicas, unless nil, replaces the number of replicas of each Deployment.
+	Replicas *int32
+	App      App
+	Rate     float64 // requests a second to the Service of a Deployment
+	// Latency is how long a request takes.
+	Latency check.Interval
+	Require Requirements
+	// AllowAnnotations lets a requirement of an annotation such as lost<=5 allow losses, as one of
+	// Require does. Without it, annotations can only ask for more.
+	AllowAnnotations bool
+	// Service, unless empty, is the name of the only Service whose requests are counted.
+	// Deployments without it are left out.
+	Service string
+	// Workload, unless empty, is the name or namespace/name of the only Deployment to roll out.
+	Workload string
+	// Keep keeps the worst run of each Deployment.
+	Keep bool
+	// Command is the command line without what chooses a run. Empty: the report has no commands.
+	Command string
+	// Runs is how many runs a Deployment gets, with the seeds from 0 on. 0: 100, and fewer for more
+	// than 3 replicas.
+	Runs int
+	// Each calls do for 0 to n-1, in parallel or not. The name says what n counts. Nil: one after
+	// the other.
+	Each func(n int, name string, do func(context.Context, int) error) error
+}
+
+// ChangeKind is what starts a rollout.
+type ChangeKind string
+
+// The kinds of changes.
+const (
+	Restart ChangeKind = "restart" // the annotation of kubectl rollout restart, or the template of --from
+	Scale   ChangeKind = "scale"
+	Undo    ChangeKind = "undo" // back to the template before
+)
+
+// Change is what happens to a Deployment. The zero value is a restart.
+type Change struct {
+	Kind  ChangeKind
+	Scale int32 // replicas, of Scale
+}
+
+// String returns the change as ParseChange reads it.
+func (c Change) String() string {
+	switch c.Kind {
+	case "":
+		return string(Restart)
+	case Scale:
+		return fmt.Sprintf("scale=%d", c.Scale)
+	}
+	return string(c.Kind)
+}
+
+// ParseChange parses restart, undo or scale=N.
+func ParseChange(text string) (Change, error) {
+	switch n, scales := strings.CutPrefix(text, "scale="); {
+	case scales:
+		replicas, err := strconv.ParseInt(n, 10, 32)
+		if err != nil || replicas < 0 {
+			return Change{}, fmt.Errorf("%s is no number of replicas", strict.Quote(n))
+		}
+		return Change{Scale, int32(replicas)}, nil
+	case text == string(Restart), text == string(Undo):
+		return Change{Kind: ChangeKind(text)}, nil
+	}
+	return Change{}, fmt.Errorf("%s is no change: write restart, undo or scale=N", strict.Quote(text))
+}
+
+// Run rolls the Deployments of some files out. From, unless nil, are files with the Deployments
+// before the change. The error is of type scenarios.Errors if the manifests are invalid; it is
+// ErrNoDeployment if they have none. After an error of Options.Each, the report has the Deployments
+// before, if there are any.
+func Run(files, from []check.File, o Options) (*Report, error) {
+	o.complete()
+	if err := (&check.Options{Start: o.App.Start, Stop: o.App.Stop}).UnknownContainers(files); err != nil {
+		return nil, err
+	}
+	workloads, others, err := load(files, from, &o)
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{Setting: o.setting(), NotRolledOut: others}
+	for i, w := range workloads {
+		result, err := measure(w, &o)
+		if err != nil && i > 0 {
+			return r, err
+		} else if err != nil {
+			return nil, err
+		}
+		if o.Keep && result.Runs > 0 {
+			if result.Worst.Run, err = w.show(context.Background(), &o, result.Worst.Seed); err != nil {
+				return nil, err
+			}
+		}
+		if result.Runs > 0 {
+			result.Worst.Command = o.command(w, len(workloads) > 1, result.Worst.Seed)
+		}
+		r.Workloads = append(r.Workloads, *result)
+	}
+	return r, nil
+}
+
+func (o *Options) complete() {
+	if o.Profile.Version == "" {
+		o.Profile = profile.Newest()
+	}
+	if o.Router == "" {
+		o.Router = router.KubeProxy
+	}
+	if o.Each == nil {
+		o.Each = func(n int, _ string, do func(context.Context, int) error) error {
+			for i := range n {
+				if err := do(context.Background(), i); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+}
+
+// load reads and checks the manifests. It also returns the names of the workloads that are not
+// rolled out yet.
+func load(files, from []check.File, o *Options) (list []*workload, others []string, err error) {
+	errs := &strict.Collector{}
+	var old []*workload
+	if from != nil {
+		before := reader{o: o, errs: errs}
+		before.read(from)
+		old = append([]*workload{}, before.workloads...)
+	}
+	r := &reader{o: o, errs: errs}
+	r.read(files)
+	for _, m := range r.others {
+		pos := m.Node.Pos
+		others = append(others, fmt.Sprintf("%s (%s:%d)", check.Title(m.Kind.Kind, m.Namespace(), m.Name), pos.File,
+			pos.Line))
+	}
+	if len(r.workloads) == 0 && errs.Len() == 0 {
+		for _, m := range r.others {
+			m.Node.Field("kind").Errorf("a %s is not rolled out yet: only Deployments are", m.Kind.Kind)
+		}
+		if len(r.others) == 0 {
+			return nil, nil, ErrNoDeployment
+		}
+	}
+	r.check(old)
+	if err := errs.Err(); err != nil {
+		return nil, nil, err
+	}
+	if list, err = o.only(r.workloads); err == nil {
+		list, err = o.behind(list)
+	}
+	return list, others, err
+}
+
+// command returns the command that shows a run of a workload of several.
+func (o *Options) command(w *workload, several bool, seed int64) string {
+	if o.Command == "" {
+		return ""
+	}
+	text := o.Command
+	if several {
+		text += " --workload " + w.spec.Namespace + "/" + w.spec.Name
+	}
+	return fmt.Sprintf("%s --seed %d", text, seed)
+}

@@ -1,0 +1,430 @@
+package rollout_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/answers/rollout"
+	"probesim.dev/internal/long"
+	"probesim.dev/kube/profile"
+)
+
+// manifest is a Deployment and its Service.
+type manifest struct {
+	replicas    int
+	spec        string // lines of the spec of the Deployment
+	container   string // lines of the container
+	noReadiness bool
+	grace       int    // 300 by default
+	more        string // documents after the Service
+}
+
+func (m manifest) file() check.File {
+	probe := "readinessProbe: {httpGet: {path: /, port: 8080}, periodSeconds: 1}"
+	if m.noReadiness {
+		probe = "imagePullPolicy: IfNotPresent"
+	}
+	return check.File{Name: "web.yaml", Data: fmt.Appendf(nil, `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: %d
+  selector: {matchLabels: {app: web}}
+  %s
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      terminationGracePeriodSeconds: %d
+      containers:
+      - name: app
+        image: example.com/web:1
+        %s
+        %s
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec:
+  selector: {app: web}
+  ports: [{port: 80, targetPort: 8080}]
+%s`, max(1, m.replicas), m.spec, cmp.Or(m.grace, 300), probe, m.container, m.more)}
+}
+
+func run(t *testing.T, m manifest, o rollout.Options) *rollout.Workload {
+	t.Helper()
+	if o.Rate == 0 {
+		o.Rate = 100
+	}
+	r, err := rollout.Run([]check.File{m.file()}, nil, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &r.Workloads[0]
+}
+
+func interval(least, most time.Duration) *check.Interval {
+	return &check.Interval{Min: least, Max: most}
+}
+
+// With a preStop sleep of the rule, no run loses a request: for random Deployments, latencies,
+// programs and nodes. The default sample is small; the large one has 5,000 runs.
+func TestAlwaysEnough(t *testing.T) {
+	profiles := []profile.Profile{profile.V1_33, profile.V1_34, profile.Newest()}
+	for i := range long.Sample(2, 50) {
+		r := rand.New(rand.NewPCG(1, uint64(i)))
+		pick := func(list ...string) string { return list[r.IntN(len(list))] }
+		random := func(most time.Duration) time.Duration { return time.Duration(r.Int64N(int64(most))) }
+		m := manifest{replicas: 2 + r.IntN(3),
+			spec: pick("minReadySeconds: 0", "minReadySeconds: 1", "minReadySeconds: 2",
+				"strategy: {rollingUpdate: {maxSurge: 2, maxUnavailable: 1}}",
+				"strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}")}
+		start, stop, latency := random(5*time.Second), random(3*time.Second), random(time.Second)
+		o := rollout.Options{
+			Rate: 1000, Runs: 3, Profile: profiles[r.IntN(len(profiles))],
+			Delays: pick("default", "fast", "typical", "slow"), Latency: check.Interval{Min: latency / 2, Max: latency},
+			App: rollout.App{
+				Start:  check.Durations{Ordinary: interval(start/2, start)},
+				Stop:   check.Durations{Ordinary: interval(stop, stop*2)},
+				Refuse: interval(0, stop/2),
+			},
+		}
+		if r.IntN(4) == 0 {
+			o.App.Refuse = interval(rollout.Never, rollout.Never)
+		}
+		if r.IntN(4) == 0 {
+			o.Router, m.spec = "ingress-nginx", "minReadySeconds: 22"
+		}
+		if r.IntN(3) == 0 {
+			m.more = service("internal", 8080) + service("public", 8080)
+		}
+		always := -1.0
+		for _, row := range run(t, m, o).Rows {
+			if row.Row == rollout.RowPreStop {
+				always = *row.Always
+			}
+		}
+		if always < 0 {
+			t.Errorf("%d: the rule gives no sleep for %+v, %+v", i, m, o)
+			continue
+		}
+		if always > 0 {
+			m.container = fmt.Sprintf("lifecycle: {preStop: {sleep: {seconds: %d}}}", int(math.Ceil(always)))
+		}
+		if o.Runs = 100; !long.Enabled() {
+			o.Runs = 20
+		}
+		if w := run(t, m, o); w.Verdict != rollout.LosesNone {
+			t.Errorf("%d: a sleep of %s, and %s: %+v lost with %+v, %+v", i, m.container, w.Verdict, w.Lost, m, o)
+		}
+	}
+}
+
+// The verdict names what decides. A few runs show it.
+func TestVerdicts(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		manifest
+		rollout.Options
+		verdict rollout.Verdict
+		reason  string // part of the reason, or of the largest part of the losses
+		fix     string // part of the fixes
+	}{
+		{"the defaults", manifest{replicas: 3}, rollout.Options{}, rollout.Loses, "exited old",
+			"preStop: {sleep: {seconds: 2}}"},
+		{"a preStop sleep", manifest{replicas: 3, container: "lifecycle: {preStop: {exec: {command: [sleep, '3']}}}"},
+			rollout.Options{}, rollout.LosesNone, "", ""},
+		{"no readiness probe", manifest{noReadiness: true},
+			rollout.Options{App: rollout.App{Start: check.Durations{Ordinary: interval(4*time.Second, 4*time.Second)}}},
+			rollout.Loses, "notListening new", "a readinessProbe"},
+		{"Recreate", manifest{replicas: 2, spec: "strategy: {type: Recreate}"},
+			rollout.Options{App: rollout.App{
+				Start: check.Durations{Ordinary: interval(10*time.Second, 10*time.Second)}}}, rollout.Loses,
+			"noEndpoints ", "maxSurge: 1 and maxUnavailable: 0"},
+		{"a start that a probe kills",
+			manifest{container: "livenessProbe: {tcpSocket: {port: 8080}, periodSeconds: 5}"},
+			rollout.Options{App: rollout.App{Start: check.Durations{Ordinary: interval(time.Minute, time.Minute)}}},
+			rollout.NeverCompletes, "maxUnavailable 0", ""},
+		{"a grace period that is too short",
+			manifest{container: "lifecycle: {preStop: {sleep: {seconds: 3}}}", grace: 10}, rollout.Options{
+				Latency: check.Interval{Max: 15 * time.Second},
+				App:     rollout.App{Stop: check.Durations{Ordinary: interval(20*time.Second, 20*time.Second)}},
+			}, rollout.Loses, "inFlight old", "; terminationGracePeriodSeconds: 25"},
+		{"a probe that never succeeds", manifest{container: "startupProbe: {httpGet: {path: /, port: none}}"},
+			rollout.Options{}, rollout.NeverReady, "startup probe", ""},
+		{"a load balancer", manifest{replicas: 2}, rollout.Options{Router: "ingress-nginx"}, rollout.Loses,
+			"exited old", "minReadySeconds: 7"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.Options.Runs = 12
+			w := run(t, c.manifest, c.Options)
+			reason, fix := w.Reason, ""
+			if w.Lost != nil && len(w.Lost.Parts) > 0 {
+				reason = w.Lost.Parts[0].Reason + " " + w.Lost.Parts[0].Pods
+			}
+			for _, f := range w.Fixes {
+				fix += f.Change + "; "
+			}
+			if w.Verdict != c.verdict || !strings.Contains(reason, c.reason) || !strings.Contains(fix, c.fix) {
+				t.Errorf("%s: %q, fixed by %q; want %s: %q, fixed by %q", w.Verdict, reason, fix, c.verdict, c.reason,
+					c.fix)
+			}
+		})
+	}
+}
+
+// service is one more Service of the pods.
+func service(name string, port int) string {
+	return fmt.Sprintf("---\n{apiVersion: v1, kind: Service, metadata: {name: %s}, spec: {selector: {app: web}, "+
+		"ports: [{port: 80, targetPort: %d}]}}\n", name, port)
+}
+
+// All Services of a Deployment are in the runs. kube-proxy writes the rules of a second one a
+// second later, so that each loses more. A Service of another container has its own losses, and the
+// fix is about both containers.
+func TestSeveralServices(t *testing.T) {
+	sidecar := "ports: [{containerPort: 8080}]\n      - name: exporter\n        image: example.com/exporter:1\n      " +
+		"  ports: [{containerPort: 9100}]"
+	metrics := service("metrics", 9100)
+	stop := rollout.App{Stop: check.Durations{Of: map[string]check.Interval{"exporter": {Min: 3 * time.Second, Max: 3 * time.Second}}}}
+	alone := run(t, manifest{replicas: 3}, rollout.Options{Runs: 20, Delays: "typical"})
+	for _, c := range []struct {
+		name string
+		manifest
+		rollout.Options
+		services, fix string
+		more          bool // each Service loses more than one alone
+	}{
+		{"one container", manifest{more: service("internal", 8080)}, rollout.Options{}, "web app, internal app",
+			"preStop: {sleep: {seconds: ", true},
+		{"two containers", manifest{container: sidecar, more: metrics}, rollout.Options{App: stop},
+			"web app, metrics exporter", "} in app and exporter", true},
+		{"one of them", manifest{container: sidecar, more: metrics}, rollout.Options{App: stop, Service: "metrics"}, "",
+			"preStop: {sleep: {seconds: ", false},
+		{"a headless one", manifest{more: strings.Replace(service("db", 8080), "selector", "clusterIP: None, selector",
+			1)}, rollout.Options{}, "", "preStop: {sleep: {seconds: ", false},
+	} {
+		c.replicas, c.Options.Runs, c.Options.Delays = 3, 20, "typical"
+		w := run(t, c.manifest, c.Options)
+		var services []string
+		for _, s := range w.Services {
+			services = append(services, s.Name+" "+s.Container)
+			if s.Lost.Median > w.Lost.Median || s.Lost.Greatest > w.Lost.Greatest ||
+				c.more && s.Lost.Median <= alone.Lost.Median {
+				t.Errorf("%s: Service %s loses %+v, all %+v, and one alone %+v", c.name, s.Name, s.Lost, w.Lost,
+					alone.Lost)
+			}
+		}
+		if got := strings.Join(services, ", "); got != c.services || len(w.Fixes) == 0 || !w.Fixes[0].LosesNone ||
+			!strings.Contains(w.Fixes[0].Change, c.fix) {
+			t.Errorf("%s: Services %s, fixed by %+v", c.name, got, w.Fixes)
+		}
+		if c.Service != "" && (w.Service != "metrics" || w.Container != "exporter") {
+			t.Errorf("%s: Service %s of container %s is counted", c.name, w.Service, w.Container)
+		}
+	}
+}
+
+// An annotation of a Deployment asks for more on its own, and the requirements of the options must
+// hold too.
+func TestAnnotatedRequirements(t *testing.T) {
+	o := options()
+	o.Runs = 3
+	o.Require, _ = check.ParseRolloutRequirements("lost<=1000")
+	file := manifest{replicas: 3}.file()
+	file.Data = []byte(strings.Replace(string(file.Data), "metadata: {name: web}",
+		"metadata: {name: web, annotations: {probesim.dev/require: 'ready<=1m, ready>=3, lost<=1'}}", 1))
+	r, err := rollout.Run([]check.File{file}, nil, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, v := range r.Workloads[0].Requirements {
+		got = append(got, fmt.Sprint(v.Requirement, " ", v.Met))
+	}
+	o.Require = nil
+	file.Data = []byte(strings.Replace(string(file.Data), "lost<=1'", "lost<=1000'", 1))
+	for _, o.AllowAnnotations = range []bool{false, true} {
+		if r, err := rollout.Run([]check.File{file}, nil, o); err != nil || r.Bad() == o.AllowAnnotations {
+			t.Errorf("an annotation that allows losses: %v, bad %v, if it may: %v", err, r.Bad(), o.AllowAnnotations)
+		}
+	}
+	if want := "lost<=1000 true, ready>=3 true, lost<=1 false"; strings.Join(got, ", ") != want || !r.Bad() {
+		t.Errorf("%v, want %s", got, want)
+	}
+}
+
+// A rollout whose new pods may wait for what the old ones have fails, unless something is required
+// and met.
+func TestWaitsAreFindings(t *testing.T) {
+	for _, c := range []struct {
+		port, require string
+		bad           bool
+	}{{"containerPort: 8080", "", false}, {"containerPort: 8080, hostPort: 8080", "", true},
+		{"containerPort: 8080, hostPort: 8080", "takes<=5m", false},
+		{"containerPort: 8080, hostPort: 8080", "takes<=1ms", true}} {
+		o := rollout.Options{Runs: 2}
+		if c.require != "" {
+			o.Require, _ = check.ParseRolloutRequirements(c.require)
+		}
+		w := run(t, manifest{container: "lifecycle: {preStop: {sleep: {seconds: 6}}}\n        ports: [{" + c.port +
+			"}]"}, o)
+		if w.Verdict != rollout.LosesNone || w.Bad() != c.bad {
+			t.Errorf("%s, %q: %s, bad %v, want %v", c.port, c.require, w.Verdict, w.Bad(), c.bad)
+		}
+	}
+}
+
+// The fix of a rollout that adds a sidecar lets both containers sleep, and the pods before the
+// change have only one of them.
+func TestFixOfANewSidecar(t *testing.T) {
+	before := manifest{replicas: 2}.file()
+	after := manifest{replicas: 2, container: "imagePullPolicy: IfNotPresent\n      - name: exporter\n        image: " +
+		"example.com/exporter:1"}.file()
+	r, err := rollout.Run([]check.File{after}, []check.File{before}, rollout.Options{Rate: 100, Runs: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fixes := r.Workloads[0].Fixes; len(fixes) == 0 || !strings.Contains(fixes[0].Change, "in app and exporter") ||
+		!fixes[0].LosesNone {
+		t.Errorf("the fixes are %+v", fixes)
+	}
+}
+
+// What cannot be rolled out has an error at its place, and nothing is simulated.
+func TestRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		old, new string // a part of the manifest, and what stands there instead
+		rollout.Options
+		from bool // the manifest is that before the change
+		want string
+	}{
+		{"no ReplicaSet to go back to", "replicas: 1", "replicas: 1\n  revisionHistoryLimit: 0",
+			rollout.Options{Change: rollout.Change{Kind: rollout.Undo}}, false,
+			"web.yaml:6:25: spec.revisionHistoryLimit: no earlier ReplicaSet is kept"},
+		{"a named port that no container has", "targetPort: 8080", "targetPort: http", rollout.Options{}, false,
+			`web.yaml:23:34: spec.ports[0].targetPort: no container of Deployment web has a port of the name "http"`},
+		{"a port in quotes", "targetPort: 8080", "targetPort: '8080'", rollout.Options{}, false,
+			`web.yaml:23:34: spec.ports[0].targetPort: Invalid value: "8080": must contain at least one letter`},
+		{"a Service twice", "---\n", "---\napiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: " +
+			"{app: web}, ports: [{port: 80}]}\n---\n", rollout.Options{}, false,
+			"web.yaml:25:18: metadata.name: the Service web is already defined in line 18"},
+		{"a Service in another namespace", "metadata: {name: web}", "metadata: {name: web, namespace: prod}",
+			rollout.Options{}, false,
+			"web.yaml:20:11: metadata: the Service selects no pod: it is in namespace default, and Deployment web is " +
+				"in namespace prod"},
+		{"what is not simulated", "/, port: 8080}", "/, port: 8080, httpHeaders: [{name: Host, value: <b>}]}",
+			rollout.Options{}, false,
+			"web.yaml:15:70: spec.template.spec.containers[0].readinessProbe.httpGet.httpHeaders: a header that"},
+		{"a template that is not filled in", "example.com/web:1", "${IMAGE}", rollout.Options{}, false,
+			"web.yaml:14:16: spec.template.spec.containers[0].image: an image name with a placeholder, which is not " +
+				"filled in, is not supported yet"},
+		{"no replicas before", "replicas: 1", "replicas: 0", rollout.Options{}, true,
+			"web.yaml:5:13: spec.replicas: there are no replicas"},
+		{"too many replicas before", "replicas: 1", "replicas: 101", rollout.Options{}, true,
+			"web.yaml:5:13: spec.replicas: 101 replicas are more"},
+		{"paused before", "replicas: 1", "replicas: 1\n  paused: true", rollout.Options{}, true,
+			"web.yaml:6:11: spec.paused: the Deployment is paused"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := manifest{}.file()
+			changed := check.File{Name: file.Name, Data: []byte(strings.Replace(string(file.Data), c.old, c.new, 1))}
+			files, from := []check.File{changed}, []check.File(nil)
+			if c.from {
+				file.Name, file.Data = "new.yaml", []byte(strings.Replace(string(file.Data), "web:1", "web:2", 1))
+				files, from = []check.File{file}, files
+			}
+			c.Options.Runs = 1
+			if _, err := rollout.Run(files, from, c.Options); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v; want %s", err, c.want)
+			}
+		})
+	}
+}
+
+// Requests that the Service of a Deployment does not send to its pods alone are named, and never
+// said to be safe.
+func TestService(t *testing.T) {
+	read := func(old, new string) *rollout.Workload {
+		file := manifest{container: "lifecycle: {preStop: {sleep: {seconds: 8}}}"}.file()
+		file.Data = []byte(strings.Replace(string(file.Data), old, new, 1))
+		r, err := rollout.Run([]check.File{file}, nil, rollout.Options{Rate: 100, Runs: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &r.Workloads[0]
+	}
+	if w := read("selector: {app: web}\n  ports",
+		"type: ExternalName\n  externalName: example.com\n  selector: {app: web}\n  ports"); w.Lost != nil ||
+		!strings.Contains(fmt.Sprint(w.NotSimulated), "ExternalName") {
+		t.Errorf("ExternalName: %+v lost, and not simulated: %v", w.Lost, w.NotSimulated)
+	}
+	w := read("  ports: [{port: 80", "  publishNotReadyAddresses: true\n  ports: [{port: 80")
+	if w.Verdict != rollout.Loses || w.Rows[0].Row == rollout.RowPreStop {
+		t.Errorf("publishNotReadyAddresses: %s, with rows %+v", w.Verdict, w.Rows)
+	}
+	data := string(manifest{}.file().Data)
+	second, _, _ := strings.Cut(strings.Replace(data, "metadata: {name: web}", "metadata: {name: canary}", 1), "---")
+	if w := read("---\n", "---\n"+second+"---\n"); !strings.Contains(fmt.Sprint(w.NotSimulated),
+		"Deployment canary, which gets a part") {
+		t.Errorf("a second Deployment is not named: %v", w.NotSimulated)
+	}
+}
+
+// An interrupt leaves the Deployments that were rolled out before.
+func TestInterrupted(t *testing.T) {
+	first := manifest{}.file()
+	second := check.File{Name: "second.yaml", Data: []byte(strings.ReplaceAll(string(first.Data), "web", "second"))}
+	interrupted, made := errors.New("interrupted"), 0
+	r, err := rollout.Run([]check.File{first, second}, nil,
+		rollout.Options{Runs: 1, Each: func(n int, name string, do func(context.Context, int) error) error {
+			if name == "rollouts" && n > 0 {
+				made++
+			}
+			if made > 1 {
+				return interrupted
+			}
+			for i := range n {
+				if err := do(t.Context(), i); err != nil {
+					return err
+				}
+			}
+			return nil
+		}})
+	if err != interrupted || r == nil || len(r.Workloads) != 1 || r.Workloads[0].Name != "web" {
+		t.Errorf("%v, %+v", err, r)
+	}
+}
+
+// A quota decides without a run, so there is none to show: it would complete.
+func TestQuota(t *testing.T) {
+	file := manifest{replicas: 3}.file()
+	file.Data = append(file.Data, "---\napiVersion: v1\nkind: ResourceQuota\nmetadata: {name: small}\nspec: {hard: "+
+		"{pods: 3}}\n"...)
+	r, err := rollout.Run([]check.File{file}, nil, rollout.Options{Command: "probesim rollout web.yaml", Keep: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := r.Workloads[0]; w.Verdict != rollout.NeverCompletes || w.Worst.Command != "" || w.Worst.Run != nil {
+		t.Errorf("%s, with the worst run %+v", w.Verdict, w.Worst)
+	}
+}
+
+// Each word says something once.
+func TestParseAppTwice(t *testing.T) {
+	for _, text := range []string{"start 5s, start never", "refuse never, refuse 1s", "refuse 1s, refuse never",
+		"stop 1s, stop 2s"} {
+		word, _, _ := strings.Cut(text, " ")
+		if err := rollout.ParseApp(text, &rollout.App{}); err == nil || err.Error() != word+" is there twice" {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

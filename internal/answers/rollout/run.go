@@ -1,0 +1,463 @@
+package rollout
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/world/router"
+	"probesim.dev/node"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+	"probesim.dev/trace/traffic"
+)
+
+// outcome is what happens in a run.
+type outcome struct {
+	steady   bool          // all pods were available before the change
+	took     time.Duration // until the rollout is complete; 0: it is not
+	gone     time.Duration // until the last old pod is gone
+	pods     int           // the most at once
+	deadline time.Duration // when its progress deadline was over; 0: it was not
+	standing time.Duration // the longest time without progress, until it is complete
+	ready    int32         // the fewest Ready replicas in the status
+	last     int32         // Ready replicas at the end
+	requests float64       // to a Service, sent from the change until the last pod is gone, and the last loss
+	losses                 // of the Service that loses most
+	each     []losses      // of the Services that are counted
+	needs    time.Duration // the preStop sleep that the run needs to lose nothing
+	needed   bool          // a pod was deleted, so there are needs
+	helpless bool          // requests are lost for another reason than that a pod stops too early
+	waited   bool          // kube-proxy dropped a pod that lost requests only after minSyncPeriod
+	lingers  bool          // the rollout is complete, and old pods were there at the end of the run
+	restarts int           // of containers in new pods
+	killed   string        // the last probe or hook that restarted one
+	changed  virtual.Time  // when the change was made
+	end      virtual.Time  // of the run
+	unready  string        // the last message of a probe that failed in a new pod, or in a pod before the change
+}
+
+// losses are the lost requests of a Service.
+type losses struct {
+	lost  float64
+	parts []Part
+}
+
+// partOf returns the part of a list with a reason and with pods, which may be a new part.
+func partOf(list *[]Part, reason, pods string) *Part {
+	i := slices.IndexFunc(*list, func(p Part) bool { return p.Reason == reason && p.Pods == pods })
+	if i < 0 {
+		i = len(*list)
+		*list = append(*list, Part{Reason: reason, Pods: pods})
+	}
+	return &(*list)[i]
+}
+
+// run is a rollout in one run.
+type run struct {
+	*workload
+	o       *Options
+	seed    int64
+	healthy map[bool]fakeruntime.Pod // programs of the old and the new template
+	targets []*target                // that are counted
+
+	n       *node.Node
+	fold    *traffic.Fold
+	outcome outcome
+
+	generation int64 // of the Deployment before the change
+	undone     bool  // the first of two rollouts, of undo, is complete
+	asked      bool  // the change is scheduled
+	changed    virtual.Time
+	finished   virtual.Time // the last pod is gone, or the last loss ends
+	ended      bool
+
+	before      map[string]bool // pods before the change
+	alive       int             // pods
+	progress    progress
+	terminating map[string]bool
+	stops       map[string][]stop // by pod, and then as the Services
+	windows     map[window]span
+}
+
+// window is where and why requests are lost. A loss of the trace ends, and another one begins, when
+// the share of the pod changes.
+type window struct{ service, pod, reason string }
+
+type span struct{ from, to virtual.Time }
+
+// progress is the last status of the Deployment, and when it showed progress, as upstream's
+// DeploymentProgressing finds it.
+type progress struct {
+	trace.Workload
+	at virtual.Time
+}
+
+// stop is the end of a pod, for a Service.
+type stop struct {
+	refused, exited, dropped virtual.Time
+	target                   bool
+}
+
+// stopsOf returns the ends of the container of a record for the Services that it serves.
+func (r *run) stopsOf(record *trace.Record) (list []*stop) {
+	if stops := r.stops[record.Pod]; stops != nil {
+		for i, t := range r.targets {
+			if t.container == record.Container {
+				list = append(list, &stops[i])
+			}
+		}
+	}
+	return list
+}
+
+// limit is how long a rollout may take in a run, and settling how long the pods before it may.
+const (
+	limit    = 2 * time.Hour
+	settling = 30 * time.Minute
+)
+
+// simulate makes a run.
+func (w *workload) simulate(ctx context.Context, o *Options, healthy map[bool]fakeruntime.Pod, seed int64) (outcome,
+	error) {
+	r := &run{workload: w, o: o, seed: seed, healthy: healthy, targets: w.counted(), before: map[string]bool{},
+		terminating: map[string]bool{}, stops: map[string][]stop{}, windows: map[window]span{}}
+	r.outcome.ready = math.MaxInt32
+	uptime := node.DefaultUptime + time.Duration(r.fraction("uptime")*float64(10*time.Second))
+	control := node.ControlPlane{Delays: o.control()}
+	if lb, named := router.NamedLoadBalancer(o.Router); named {
+		control.LoadBalancers = []router.LoadBalancer{lb.LoadBalancer}
+	}
+	recorder := &trace.Recorder{Sink: func(*trace.Record) {}}
+	if w.shown != nil {
+		recorder = &w.shown.recorder
+	}
+	r.n = node.New(node.Options{
+		Profile: o.Profile, Uptime: &uptime, Seed: &seed, Delays: o.nodes(), ControlPlane: &control,
+		Trace: recorder, Interrupt: ctx.Err,
+	})
+	defer r.n.Close()
+	r.send()
+	var err error
+	r.n.Observe(r.observe)
+	r.n.At(0, func() {
+		err = r.n.AddWorkload(w.old, r.program)
+		for i := range w.targets {
+			err = cmp.Or(err, r.n.AddService(w.targets[i].Service))
+		}
+	})
+	if runErr := r.n.RunUntil(virtual.At(settling)); runErr != nil || err != nil {
+		return r.outcome, errors.Join(err, runErr)
+	}
+	if r.asked && !r.ended {
+		if err := r.n.RunUntil(r.changed.Add(r.limit())); err != nil {
+			return r.outcome, err
+		}
+		r.end()
+	}
+	if !r.asked {
+		r.outcome.end = r.n.Now()
+	}
+	return r.outcome, nil
+}
+
+// limit returns how long the rollout may take. Nothing changes after the progress deadline if the
+// new pods never come up.
+func (r *run) limit() time.Duration {
+	if !r.o.App.neverStarts() {
+		return limit
+	}
+	return min(limit, time.Duration(*r.spec.Spec.ProgressDeadlineSeconds)*time.Second+time.Minute)
+}
+
+// send sends requests to the Services that are counted.
+func (r *run) send() {
+	var entries []traffic.Entry
+	for _, t := range r.targets {
+		entries = append(entries, traffic.Entry{Service: t.name(), Router: r.o.Router, Rate: r.o.Rate,
+			Least: r.o.Latency.Min, Most: r.o.Latency.Max, Container: t.container})
+		r.outcome.each = append(r.outcome.each, losses{})
+	}
+	if len(entries) > 0 && r.o.Rate > 0 {
+		r.fold = traffic.New(entries...)
+	}
+}
+
+// program returns the program of a new pod.
+func (r *run) program(pod *v1.Pod) fakeruntime.Pod {
+	if r.shown != nil {
+		r.shown.Pods = append(r.shown.Pods, pod.DeepCopy())
+	}
+	return r.programs(pod, r.healthy[r.isNew(pod.Name)], r.asked)
+}
+
+// isNew reports whether a pod has the changed template: the ReplicaSet of the first template is
+// NAME-1.
+func (r *run) isNew(pod string) bool {
+	return !strings.HasPrefix(pod, r.spec.Name+"-1-")
+}
+
+// observe follows the run.
+func (r *run) observe(record *trace.Record) {
+	if r.ended {
+		return
+	}
+	if r.fold != nil {
+		r.count(r.fold.Observe(record))
+	}
+	switch record.Kind {
+	case trace.WorkloadChanged:
+		if record.Object.Name == "Deployment "+r.spec.Namespace+"/"+r.spec.Name {
+			r.status(record)
+		}
+	case trace.PodAdded:
+		r.before[record.Pod] = r.before[record.Pod] || !r.asked
+		r.alive++
+		r.outcome.pods = max(r.outcome.pods, r.alive)
+	case trace.PodDeleteRequested:
+		r.terminating[record.Pod] = true
+		if r.asked {
+			r.stops[record.Pod] = slices.Repeat([]stop{{target: true}}, len(r.targets))
+		}
+	case trace.PodRemoved:
+		delete(r.terminating, record.Pod)
+		r.alive--
+		r.finish(record.T)
+	case trace.ContainerStarted:
+		if record.Instance > 0 && !r.before[record.Pod] && r.outcome.deadline == 0 {
+			r.outcome.restarts++
+		}
+	case trace.ContainerStopping:
+		if probe, killed := strings.CutSuffix(record.Reason, "Probe"); killed && !r.before[record.Pod] {
+			r.outcome.killed = fmt.Sprintf("%s probe of container %s", strings.ToLower(probe), record.Container)
+		} else if record.Reason == "FailedPostStartHook" && !r.before[record.Pod] {
+			r.outcome.killed = postStart + " of container " + record.Container
+		}
+	case trace.ContainerExited:
+		for _, s := range r.stopsOf(record) {
+			s.exited, s.refused = cmp.Or(s.exited, record.T), cmp.Or(s.refused, record.T)
+		}
+	case trace.ListenerChanged:
+		if record.Reason == "closed" {
+			for _, s := range r.stopsOf(record) {
+				s.refused = cmp.Or(s.refused, record.T)
+			}
+		}
+	case trace.RoutesChanged:
+		r.routed(record)
+	case trace.ProbeExecuted:
+		if (record.Result == trace.Failure || record.Result == trace.Error) && (!r.asked || !r.before[record.Pod]) {
+			r.outcome.unready = strings.TrimSuffix(fmt.Sprintf("%s probe of container %s: %s", record.Probe,
+				record.Container, record.Message), ": ")
+		}
+	}
+}
+
+// routed notes when a router drops the pods that terminate.
+func (r *run) routed(record *trace.Record) {
+	i := slices.IndexFunc(r.targets, func(t *target) bool { return record.Object.Name == "Service "+t.name() })
+	if record.Reason != r.o.Router || i < 0 {
+		return
+	}
+	is := map[string]bool{}
+	for _, e := range record.Object.Endpoints {
+		is[e.Pod] = true
+	}
+	for _, pod := range slices.Sorted(maps.Keys(r.stops)) {
+		s := &r.stops[pod][i]
+		if s.target && !is[pod] {
+			s.target, s.dropped = false, record.T
+			if s.refused > 0 && record.Message != "" {
+				r.outcome.waited = true
+			}
+		}
+	}
+}
+
+// status follows the status of the Deployment: it makes the change when all pods are available, and
+// notices the end of the rollout.
+func (r *run) status(record *trace.Record) {
+	w := record.Object.Workload
+	complete := w.Observed == w.Generation && w.Updated == w.Desired && w.Replicas == w.Desired &&
+		w.Available == w.Desired
+	if !r.asked {
+		if complete && w.Generation > r.generation {
+			r.generation = w.Generation
+			r.ask(record.T)
+		}
+		return
+	}
+	if record.T < r.changed || w.Generation <= r.generation {
+		return
+	}
+	r.outcome.ready = min(r.outcome.ready, w.Ready)
+	if p := r.progress; p.at == 0 || w.Updated > p.Updated || w.Replicas-w.Updated < p.Replicas-p.Updated ||
+		w.Ready > p.Ready || w.Available > p.Available {
+		if p.at > 0 && r.outcome.took == 0 {
+			r.outcome.standing = max(r.outcome.standing, record.T.Sub(p.at))
+		}
+		r.progress.at = record.T
+	}
+	r.progress.Workload = *w
+	for _, c := range w.Conditions {
+		if c.Type == string(appsv1.DeploymentProgressing) && c.Reason == "ProgressDeadlineExceeded" &&
+			r.outcome.deadline == 0 {
+			r.outcome.deadline = record.T.Sub(r.changed)
+		}
+	}
+	if complete && r.outcome.took == 0 {
+		r.outcome.took = record.T.Sub(r.changed)
+		r.finish(record.T)
+	}
+}
+
+// ask schedules the change, some seconds after all pods are available and targets of the router.
+func (r *run) ask(now virtual.Time) {
+	lb, _ := router.NamedLoadBalancer(r.o.Router)
+	at := now.Add(lb.AddMost + 5*time.Second + time.Duration(r.fraction("change")*float64(10*time.Second)))
+	if r.o.Change.Kind == Undo && !r.undone {
+		r.undone = true
+		r.n.At(at, func() { r.fail(r.patch()) })
+		return
+	}
+	r.asked, r.changed, r.outcome.steady = true, at, true
+	r.n.At(at, func() {
+		switch r.o.Change.Kind {
+		case Undo:
+			r.fail(r.n.UndoWorkload(r.spec.Namespace, r.spec.Name, 0))
+		case Scale:
+			r.fail(r.n.PatchWorkload(r.spec.Namespace, r.spec.Name,
+				fmt.Appendf(nil, `{"spec": {"replicas": %d}}`, r.o.Change.Scale)))
+		default:
+			r.fail(r.patch())
+		}
+	})
+}
+
+// fail ends the run because of an error of a change that the reader has checked.
+func (r *run) fail(err error) {
+	if err != nil {
+		panic(fmt.Sprintf("rollout: %v", err))
+	}
+}
+
+// patch changes the Deployment to what the manifest says, or restarts it if that is what it has.
+func (r *run) patch() error {
+	patch := []byte(
+		`{"spec": {"template": {"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": "now"}}}}}`)
+	if r.workload.old != r.spec {
+		var err error
+		if patch, err = patchBetween(r.workload.old, r.spec); err != nil {
+			return err
+		}
+	}
+	return r.n.PatchWorkload(r.spec.Namespace, r.spec.Name, patch)
+}
+
+// finish schedules the end of the run when the rollout is complete and the last pod is gone.
+func (r *run) finish(now virtual.Time) {
+	if r.outcome.took == 0 || len(r.terminating) > 0 {
+		return
+	}
+	r.finished = max(r.finished, now)
+	r.outcome.gone = cmp.Or(r.outcome.gone, now.Sub(r.changed))
+	last := 3 * time.Second
+	if lb, named := router.NamedLoadBalancer(r.o.Router); named {
+		last += lb.RemoveMost
+	}
+	if !r.acceptsWhenReady(r.o) {
+		last += min(r.longestStart(r.o), settling)
+	}
+	r.n.At(now.Add(last), r.end)
+}
+
+// end ends the run, and its losses.
+func (r *run) end() {
+	if r.ended {
+		return
+	}
+	if r.fold != nil {
+		r.count(r.fold.End(r.n.Now()))
+	}
+	if r.outcome.lingers = r.outcome.took > 0 && len(r.terminating) > 0; r.outcome.took == 0 || r.outcome.lingers {
+		r.finished, r.outcome.gone = r.n.Now(), r.n.Now().Sub(r.changed)
+	}
+	r.outcome.changed, r.outcome.end, r.outcome.last = r.changed, r.n.Now(), r.progress.Ready
+	r.outcome.requests = r.o.Rate * r.finished.Sub(r.changed).Seconds()
+	r.ended = true
+	for _, l := range r.outcome.each {
+		if l.lost >= r.outcome.lost {
+			r.outcome.losses = l
+		}
+	}
+	r.measureNeeds()
+	r.n.Pause()
+}
+
+// count counts the losses since the change.
+func (r *run) count(records []trace.Record) {
+	for i := range records {
+		l := &records[i]
+		if r.shown != nil {
+			r.shown.recorder.Add(*l)
+		}
+		if l.Kind != trace.LossEnded || !r.asked || l.T < r.changed || l.Object.Loss.Lost == 0 {
+			continue
+		}
+		pods := "old"
+		if l.Reason == traffic.NoEndpoints {
+			pods = ""
+		} else if !r.before[l.Pod] {
+			pods = "new"
+		}
+		of := &r.outcome.each[slices.IndexFunc(r.targets,
+			func(t *target) bool { return l.Object.Name == "Service "+t.name() })]
+		p := partOf(&of.parts, l.Reason, pods)
+		p.Count += l.Object.Loss.Lost
+		p.Window = max(p.Window, check.Seconds(r.extend(window{l.Object.Name, l.Pod, l.Reason},
+			span{l.T.Add(-l.Took), l.T})))
+		of.lost += l.Object.Loss.Lost
+		r.finished = max(r.finished, l.T)
+		r.outcome.helpless = r.outcome.helpless || pods != "old"
+	}
+}
+
+// extend adds a part of a window, and returns how long the window is so far.
+func (r *run) extend(w window, by span) time.Duration {
+	if last := r.windows[w]; last.to == by.from && last.to > 0 {
+		by.from = last.from
+	}
+	r.windows[w] = by
+	return by.to.Sub(by.from)
+}
+
+// measureNeeds finds the preStop sleep with which no pod would have stopped too early. A request
+// that a program has must end before it exits.
+func (r *run) measureNeeds() {
+	for _, pod := range slices.Sorted(maps.Keys(r.stops)) {
+		for i, s := range r.stops[pod] {
+			if s.target || s.dropped == 0 || s.refused == 0 {
+				continue
+			}
+			r.outcome.needed = true
+			need := s.dropped.Sub(s.refused)
+			if s.exited > 0 {
+				need = max(need, s.dropped.Add(r.o.Latency.Max).Sub(s.exited))
+			}
+			sleep, _ := sleepOf(serving(r.spec, r.targets[i].container))
+			// SIGKILL comes after the grace period
+			r.outcome.needs = max(r.outcome.needs, min(sleep, graceOf(r.spec))+need)
+		}
+	}
+}

@@ -1,0 +1,331 @@
+package rollout
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/world/router"
+)
+
+// Tune finds the least change of each Deployment with which runs meet the requirements of the
+// options: of the preStop sleep, the grace period, minReadySeconds, maxSurge and maxUnavailable, or
+// a new readiness probe. With always, a sleep is as long as the rule asks for, if there is one, and
+// not only as the runs do. The change before the rollout is that of the files from, if they are not
+// nil: pods of both templates have the changes. The errors are those of Run.
+func Tune(files, from []check.File, o Options, always bool) (*Tuning, error) {
+	o.complete()
+	workloads, _, err := load(files, from, &o)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tuning{Setting: o.setting(), Workloads: []Tuned{}}
+	for _, w := range workloads {
+		x := &tuner{w: w, o: &o, always: always}
+		tuned, err := x.tune()
+		if err != nil {
+			return nil, err
+		}
+		t.Workloads = append(t.Workloads, *tuned)
+	}
+	return t, nil
+}
+
+// tuner searches changes of a Deployment.
+type tuner struct {
+	w      *workload
+	o      *Options
+	always bool
+
+	before *trial
+	best   *trial // that misses the fewest requirements, by the least
+}
+
+// trial is the Deployment with some changes, and what its runs show.
+type trial struct {
+	w       *workload
+	results []Verification
+	runs    int
+	takes   *Row  // nil: it does not complete
+	worst   int64 // the seed of the worst run
+}
+
+// knob is a field that can change, to some values; the least change comes first.
+type knob []func(*appsv1.Deployment)
+
+// mostKnobs is how many fields change at most.
+const mostKnobs = 3
+
+func (x *tuner) tune() (*Tuned, error) {
+	if x.w.never {
+		x.before = x.trialOf(x.w, nil)
+		x.best = x.before
+		return x.result(nil)
+	}
+	n := x.o.runsOf(max(*x.w.spec.Spec.Replicas, x.o.Change.Scale))
+	s, err := x.w.runs(x.o, 0, n, "rollouts")
+	if err != nil {
+		return nil, err
+	}
+	x.before = x.trialOf(x.w, s)
+	x.best = x.before
+	found := x.before
+	if !met(found.results) {
+		if found, err = x.search(s, n); err != nil {
+			return nil, err
+		}
+	}
+	return x.result(found)
+}
+
+// trialOf returns what runs of a Deployment show about the requirements.
+func (x *tuner) trialOf(w *workload, s sample) *trial {
+	r := w.judge(x.o, s)
+	return &trial{w, r.Requirements, len(s), r.row(RowTakes), r.Worst.Seed}
+}
+
+func met(list []Verification) bool {
+	return !slices.ContainsFunc(list, func(v Verification) bool { return !v.Met })
+}
+
+// search tries one change, then two together, and then three.
+func (x *tuner) search(s sample, n int) (*trial, error) {
+	knobs := x.knobs(s)
+	for size := 1; size <= min(mostKnobs, len(knobs)); size++ {
+		for _, chosen := range subsets(len(knobs), size) {
+			var some []knob
+			for _, i := range chosen {
+				some = append(some, knobs[i])
+			}
+			found, err := x.turn(some, func(*appsv1.Deployment) {}, n)
+			if err != nil || found != nil {
+				return found, err
+			}
+		}
+	}
+	return nil, nil
+}
+
+// subsets returns the subsets of the numbers below n with a size, in order.
+func subsets(n, size int) (list [][]int) {
+	if size == 0 {
+		return [][]int{nil}
+	}
+	for last := size - 1; last < n; last++ {
+		for _, rest := range subsets(last, size-1) {
+			list = append(list, append(slices.Clone(rest), last))
+		}
+	}
+	return list
+}
+
+// turn tries all values of some knobs, together with a change.
+func (x *tuner) turn(knobs []knob, change func(*appsv1.Deployment), n int) (*trial, error) {
+	if len(knobs) == 0 {
+		return x.try(change, n)
+	}
+	for _, value := range knobs[0] {
+		found, err := x.turn(knobs[1:], func(d *appsv1.Deployment) { change(d); value(d) }, n)
+		if err != nil || found != nil {
+			return found, err
+		}
+	}
+	return nil, nil
+}
+
+// try makes runs with a change: more of them only if those before meet the requirements.
+func (x *tuner) try(change func(*appsv1.Deployment), n int) (*trial, error) {
+	w := x.w.changed(change)
+	var s sample
+	for _, most := range []int{min(few, n), max(few, n/4), n} {
+		more, err := w.runs(x.o, len(s), max(0, min(most, n)-len(s)), "rollouts with a change")
+		if err != nil {
+			return nil, err
+		}
+		s = append(s, more...)
+		t := x.trialOf(w, s)
+		if x.closer(t) {
+			x.best = t
+		}
+		if !met(t.results) {
+			return nil, nil
+		}
+	}
+	return x.trialOf(w, s), nil
+}
+
+// closer reports whether a trial misses fewer requirements than the best one, or as many by less.
+func (x *tuner) closer(t *trial) bool {
+	missed := func(t *trial) (n int, by float64) {
+		for i, v := range t.results {
+			if v.Met {
+				continue
+			}
+			if n++; v.Value == nil {
+				by += 1e12
+				continue
+			}
+			limit := x.w.require[i].Value
+			by += max(limit, *v.Value) - min(limit, *v.Value)
+		}
+		return n, by
+	}
+	n, by := missed(t)
+	than, least := missed(x.best)
+	return n < than || n == than && by < least
+}
+
+// knobs returns the fields that can help.
+func (x *tuner) knobs(s sample) (list []knob) {
+	lacks := map[string]bool{}
+	for i, v := range x.before.results {
+		lacks[x.w.require[i].Row] = lacks[x.w.require[i].Row] || !v.Met
+	}
+	if lacks[RowLost] {
+		list = append(list, x.sleeps(s))
+	}
+	if lacks[RowLost] || lacks[RowPreStop] {
+		var ready knob
+		for _, c := range x.w.minReady(x.o) {
+			ready = append(ready, c.change)
+		}
+		list = append(list, ready)
+		for _, group := range x.w.candidates(x.o) {
+			if group[0].field != "spec.minReadySeconds" && group[0].field != "spec.strategy" {
+				list = append(list, knob{group[0].change})
+			}
+		}
+	}
+	if lacks[RowLost] || lacks[RowPreStop] || lacks[RowReady] {
+		list = append(list, x.carefully())
+	}
+	if lacks[RowTakes] {
+		list = append(list, x.faster())
+	}
+	return slices.DeleteFunc(list, func(k knob) bool { return len(k) == 0 })
+}
+
+// sleeps are longer preStop sleeps, with the grace period that they need.
+func (x *tuner) sleeps(s sample) (k knob) {
+	now, known := x.w.sleep()
+	if !known {
+		return nil
+	}
+	from, to := int64(now.Seconds())+1, int64(0)
+	for i := range s {
+		to = max(to, roundUp(s[i].needs)+2)
+	}
+	if _, balanced := router.NamedLoadBalancer(x.o.Router); balanced {
+		longest := roundUp(longestDrop(x.o) + x.o.Latency.Max)
+		from = max(from, longest) // fewer runs do not show how long it can take
+		to = from
+	}
+	if enough, ruled := x.w.alwaysEnough(x.o); ruled && x.always && x.losesNothing() {
+		from = max(from, roundUp(enough))
+		to = from
+	}
+	for seconds := from; seconds <= to; seconds++ {
+		_, change := x.w.withSleep(x.o, seconds)
+		k = append(k, change)
+	}
+	return k
+}
+
+// losesNothing reports whether no request may be lost.
+func (x *tuner) losesNothing() bool {
+	return slices.ContainsFunc(x.w.require,
+		func(r check.RolloutRequirement) bool { return r.Row == RowLost && r.Value == 0 })
+}
+
+// carefully adds a pod before it stops another one, unless it may need what an old one has.
+func (x *tuner) carefully() knob {
+	surge, unavailable := x.w.fenceposts()
+	if unavailable == 0 || x.o.Change.Kind == Scale || len(x.w.conflicts) > 0 {
+		return nil
+	}
+	return knob{func(d *appsv1.Deployment) { rolling(d, max(1, surge), 0) }}
+}
+
+// faster adds more pods at once.
+func (x *tuner) faster() (k knob) {
+	surge, unavailable := x.w.fenceposts()
+	replicas := *x.w.spec.Spec.Replicas
+	if x.w.spec.Spec.Strategy.Type != appsv1.RollingUpdateDeploymentStrategyType || x.o.Change.Kind == Scale {
+		return nil
+	}
+	for step := int32(1); surge < replicas; step *= 2 {
+		surge = min(replicas, surge+step)
+		more := surge
+		k = append(k, func(d *appsv1.Deployment) { rolling(d, more, unavailable) })
+	}
+	return k
+}
+
+// result describes the changes of a trial, or the closest one if there is none.
+func (x *tuner) result(found *trial) (*Tuned, error) {
+	w := x.w
+	t := &Tuned{Object: w.object(), Met: found != nil}
+	if found == nil {
+		found = x.best
+	}
+	t.Runs, t.Changes = found.runs, x.changes(found.w)
+	for i := range x.w.require {
+		t.Requirements = append(t.Requirements,
+			TunedRow{x.w.require[i].String(), &x.before.results[i], &found.results[i]})
+	}
+	if before, after := x.before.takes, found.takes; before != nil && after != nil {
+		t.Takes = &BeforeAfter{before.Median, after.Median}
+	}
+	if w.never {
+		t.Note = strings.Join(w.warnings, " ")
+		return t, nil
+	}
+	if t.Met && len(t.Changes) > 0 && x.losesNothing() {
+		t.Note = found.note(x.o)
+	}
+	err := x.show(t, found)
+	if err != nil || !t.Met || len(t.Changes) == 0 {
+		return t, err
+	}
+	if t.Patch, err = patchBetween(w.spec, found.w.spec); err == nil {
+		t.Patch, err = withoutDirectives(t.Patch)
+	}
+	return t, err
+}
+
+// show keeps the worst runs before and with the changes.
+func (x *tuner) show(t *Tuned, found *trial) error {
+	if !x.o.Keep {
+		return nil
+	}
+	trials := []*trial{x.before, found}
+	if len(t.Changes) == 0 {
+		trials = trials[:1]
+	}
+	for _, of := range trials {
+		run, err := of.w.show(context.Background(), x.o, of.worst)
+		if err != nil {
+			return err
+		}
+		t.Worst = append(t.Worst, run)
+	}
+	return nil
+}
+
+// note says what a rule knows about the sleep of a trial that loses nothing.
+func (t *trial) note(o *Options) string {
+	enough, ruled := t.w.alwaysEnough(o)
+	now, _ := t.w.sleep()
+	switch text := Format(RowPreStop, math.Ceil(10*enough.Seconds())/10); {
+	case !ruled:
+		return ""
+	case now >= enough:
+		return "A rule says that a preStop sleep of " + text + " is always enough."
+	default:
+		return "It loses nothing in these runs. A rule says that a preStop sleep of " + text + " is always enough."
+	}
+}

@@ -1,0 +1,126 @@
+package tune
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"probesim.dev/internal/answers/bounds"
+	"probesim.dev/internal/answers/check"
+)
+
+// contradictions finds out why no setting meets the requirements: a single one that none meets, or
+// pairs of a limit and a time. If there is neither, it takes all requirements together.
+func (s *subject) contradictions(asked check.Requirements) []Contradiction {
+	var single, pairs []check.Requirements
+	for i, q := range asked {
+		single = append(single, check.Requirements{q})
+		for _, r := range asked[i+1:] {
+			if q.Row.IsLimit() != r.Row.IsLimit() {
+				pairs = append(pairs, check.Requirements{q, r})
+			}
+		}
+	}
+	for _, sets := range [][]check.Requirements{single, pairs, {asked}} {
+		var list []Contradiction
+		for _, set := range sets {
+			if r := s.search(s.implied(set...)).find(); !r.met() {
+				list = append(list, s.contradiction(r, set))
+			}
+		}
+		if len(list) > 0 {
+			return list
+		}
+	}
+	return nil
+}
+
+// contradiction describes why no setting meets some requirements: the one that keeps the limits and
+// comes the closest has a time that is too long.
+func (s *subject) contradiction(closest result, asked check.Requirements) Contradiction {
+	atLeast, list := sorted(asked)
+	slices.SortStableFunc(list, func(a, b check.Requirement) int {
+		return -cmp.Compare(s.margin(closest.setting, a), s.margin(closest.setting, b))
+	})
+	list = append(atLeast, list...)
+	last := list[len(list)-1] // which is the farthest away
+	m := s.marginOf(closest.setting, last)
+	if !closest.limits || m.Margin >= 0 || m.Value.IsNever() {
+		return noSetting(list, "no setting was found that meets %s", together(list))
+	}
+	best := fmt.Sprintf("%s, which is %s too long", check.FormatUp(m.Value), check.FormatUp(-m.Margin))
+	var c Contradiction
+	switch len(list) {
+	case len(asked) - len(atLeast):
+		c = noSetting(list, "no setting meets %s: the best that was found is %s", together(list), best)
+	case 2:
+		c = noSetting(list, "%s contradict each other: with the first, %s is at best %s", together(list), last.Row,
+			best)
+	default:
+		c = noSetting(list, "%s contradict each other: with the others, %s is at best %s", together(list), last.Row,
+			best)
+	}
+	c.Best, c.By = m.Value, -m.Margin
+	return c
+}
+
+// noSetting returns a contradiction without a best value.
+func noSetting(list check.Requirements, format string, args ...any) Contradiction {
+	return Contradiction{Requirements: texts(list), Best: check.Seconds(bounds.Never), By: check.Seconds(bounds.Never),
+		Text: fmt.Sprintf(format, args...)}
+}
+
+func texts(list check.Requirements) (all []string) {
+	for _, q := range list {
+		all = append(all, q.String())
+	}
+	return all
+}
+
+// together lists requirements for people.
+func together(list check.Requirements) string {
+	all := texts(list)
+	if len(all) == 1 {
+		return all[0]
+	}
+	return fmt.Sprintf("%s and %s", strings.Join(all[:len(all)-1], ", "), all[len(all)-1])
+}
+
+func (s *subject) marginOf(x setting, q check.Requirement) Margin {
+	return Margin{Requirement: q.String(), Value: s.guaranteed(x, q.Row), Margin: check.Seconds(s.margin(x, q))}
+}
+
+// wider finds the next round threshold or delay above a changed one, and the margin that it leaves:
+// that of the requirement with the least margin so far for which it leaves more.
+func (s *search) wider(c *Container) *Wider {
+	for _, change := range c.Changes {
+		p := change.place
+		x := c.now.with(p, roundUp(change.After))
+		if p.field != threshold && p.field != delay || !s.meets(x, s.require) {
+			continue
+		}
+		about := about(p.kind, x, s.limits)
+		slices.SortStableFunc(about,
+			func(a, b check.Requirement) int { return cmp.Compare(s.margin(c.now, a), s.margin(c.now, b)) })
+		for _, q := range about {
+			if m := s.margin(x, q); m > s.margin(c.now, q) {
+				return &Wider{Field: p.String(), Value: x.at(p), Requirement: q.String(), Margin: check.Seconds(m)}
+			}
+		}
+	}
+	return nil
+}
+
+// roundUp returns the next round number above n.
+func roundUp(n int32) int32 {
+	step := int64(1)
+	switch {
+	case n >= 100:
+		step = 50
+	case n >= 5:
+		step = 5
+	}
+	return int32(min((int64(n)/step+1)*step, math.MaxInt32))
+}

@@ -1,0 +1,259 @@
+package tune
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/internal/answers/bounds"
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/kube/profile"
+	"probesim.dev/scenarios"
+	"probesim.dev/trace"
+)
+
+// Tuner tunes the workloads of manifests. It splits its work into tasks, which can run at the same
+// time, as a check.Checker does.
+type Tuner struct {
+	// Margin is by which share limits shall exceed their requirements, and grace periods what
+	// programs need: how long something takes in a program is seldom known well. Set it before Do.
+	// The times that the kubelet takes need none.
+	Margin float64
+
+	options check.Options
+	report  *Report
+	tasks   []*task
+}
+
+// task tunes a container.
+type task struct {
+	workload, container int // in the report
+	pod                 *v1.Pod
+	spec                *v1.Container
+	readiness           *v1.Probe // to add; nil: none
+	require             check.Requirements
+	start               *check.Interval // how long it is known to take; nil: not known
+	stops               func() error    // tunes the grace period of the pod, and no container; nil: it does not
+	err                 error
+}
+
+// New returns a Tuner for all workloads with requirements, or with a known time from SIGTERM to the
+// exit. The error lists all errors of the manifests.
+func New(files []check.File, o check.Options) (*Tuner, error) {
+	if len(o.Profiles) == 0 {
+		o.Profiles = []profile.Profile{profile.Newest()}
+	}
+	t := &Tuner{options: o, report: &Report{Delays: o.Delays, Workloads: []Workload{}}}
+	for _, p := range o.Profiles {
+		t.report.Kubernetes = append(t.report.Kubernetes, p.Version)
+	}
+	return t, check.EachWorkload(files, t.add)
+}
+
+func (t *Tuner) add(f check.File, w *manifests.Workload) scenarios.Errors {
+	terms, errs := t.options.TermsOf(f.Name, w)
+	if len(errs) > 0 || len(terms.Required)+len(terms.LongestStops()) == 0 {
+		return errs
+	}
+	at := len(t.report.Workloads)
+	added := Workload{Kind: w.Kind, Namespace: w.Pod.Namespace, Name: w.Name, File: f.Name, Line: w.Line,
+		Containers: []Container{}, Overrides: terms.Overrides, template: w.Template}
+	for spec := range podutil.Containers(&w.Pod.Spec) {
+		own := slices.DeleteFunc(terms.Of(spec.Name), func(q check.Requirement) bool { return !tunable(spec, q.Row) })
+		if len(own) == 0 {
+			continue
+		}
+		x := &task{workload: at, container: len(added.Containers), pod: w.Pod, spec: spec, require: own,
+			start: terms.Start(spec.Name)}
+		for _, q := range own {
+			if p := readinessFor(spec, q.Row); p != nil {
+				x.readiness = p
+			}
+		}
+		t.tasks = append(t.tasks, x)
+		init := slices.ContainsFunc(w.Pod.Spec.InitContainers, func(c v1.Container) bool { return c.Name == spec.Name })
+		added.Containers = append(added.Containers, Container{Name: spec.Name, Init: init, Changes: []Change{}})
+	}
+	for _, q := range terms.Required {
+		text := q.String()
+		added.Requirements = append(added.Requirements, text)
+		has := func(name string) bool { return tunable(podutil.Find(w.Pod, name), q.Row) }
+		if without := slices.DeleteFunc(slices.Clone(q.Containers), has); len(without) > 0 {
+			added.Impossible = append(added.Impossible, text)
+			added.Missing = append(added.Missing, Missing{text, without, q.Row.Missing(without)})
+		}
+	}
+	t.report.Workloads = append(t.report.Workloads, added)
+	if len(terms.LongestStops()) > 0 {
+		t.tasks = append(t.tasks, &task{workload: at, stops: func() (err error) {
+			t.report.Workloads[at].Grace, err = t.grace(w, terms)
+			return err
+		}})
+	}
+	return nil
+}
+
+// tunable reports whether a container has a probe for a row, or can get one.
+func tunable(c *v1.Container, row check.RowID) bool {
+	return decides(settingOf(c), row) || readinessFor(c, row) != nil
+}
+
+// decides reports whether a container has a probe without which it has no value of a row.
+func decides(s setting, row check.RowID) bool {
+	return slices.ContainsFunc(row.Probes(),
+		func(p trace.Probe) bool { return s.has(kind(slices.Index(kindNames[:], string(p)))) })
+}
+
+// Workloads returns the number of workloads with requirements.
+func (t *Tuner) Workloads() int { return len(t.report.Workloads) }
+
+// Tasks returns the number of tasks.
+func (t *Tuner) Tasks() int { return len(t.tasks) }
+
+// Do does a task. The error is that of the context; other errors are part of the Report.
+func (t *Tuner) Do(ctx context.Context, task int) error {
+	x := t.tasks[task]
+	if x.stops != nil {
+		x.err = x.stops()
+	} else {
+		x.err = x.tune(&t.report.Workloads[x.workload].Containers[x.container], &t.options, t.Margin)
+	}
+	return ctx.Err()
+}
+
+func (x *task) tune(c *Container, o *check.Options, margin float64) error {
+	var rows []check.RowID
+	for _, q := range x.require {
+		rows = append(rows, q.Row)
+	}
+	of, broken, err := x.newSubject(rows, o)
+	switch {
+	case err != nil:
+		return err
+	case broken != "":
+		c.Contradictions = []Contradiction{noSetting(x.require, "%s", broken)}
+		return nil
+	}
+	for _, q := range x.require {
+		if len(of.values(of.old, q.Row)) == 0 {
+			c.Contradictions = append(c.Contradictions,
+				noSetting(check.Requirements{q}, "%s: the container never restarts", q))
+		}
+	}
+	if len(c.Contradictions) > 0 {
+		return nil
+	}
+	defer func() { c.Settings = of.settings }()
+	s, found := of.findWithMargin(x.require, margin)
+	if !found.met() {
+		c.Contradictions = s.contradictions(x.require)
+		return nil
+	}
+	c.Met, c.now, c.Changes = true, found.setting, changed(s.now, found.setting)
+	c.Tight = margin > 0 && len(c.Changes) > 0 && !s.meets(c.now, withMargin(x.require, margin))
+	if !s.now.has(startup) {
+		c.added[startup] = c.now.probe(startup, nil, x.spec.LivenessProbe)
+	}
+	if x.readiness != nil {
+		c.added[readiness] = c.now.probe(readiness, nil, x.readiness)
+	}
+	for _, q := range x.require {
+		c.Margins = append(c.Margins, s.marginOf(c.now, q))
+	}
+	if margin == 0 {
+		c.Wider = s.wider(c)
+	}
+	c.Costs, c.Note = s.costs(c.now), s.note(c.now, x.require)
+	if p := c.added[readiness]; p != nil && p.TCPSocket != nil {
+		c.Note = strings.TrimSpace(c.Note + " The readiness probe asks whether the port accepts connections. If the " +
+			"program has an endpoint that says whether it can serve, ask that.")
+	}
+	s.frontiers(c)
+	return nil
+}
+
+// findWithMargin finds a setting that exceeds the limits by a margin, or one that just meets the
+// requirements if there is none. What meets them already stays as it is.
+func (s *subject) findWithMargin(require check.Requirements, margin float64) (*search, result) {
+	tight := s.search(s.implied(require...))
+	if found := tight.result(s.old); margin == 0 || found.met() && s.old == s.now {
+		return tight, tight.findWithGrace(s.podGrace())
+	}
+	wide := s.search(s.implied(withMargin(require, margin)...))
+	if found := wide.findWithGrace(s.podGrace()); found.met() {
+		return wide, found
+	}
+	return tight, tight.findWithGrace(s.podGrace())
+}
+
+// withMargin returns requirements whose limits have a margin.
+func withMargin(require check.Requirements, margin float64) check.Requirements {
+	all := slices.Clone(require)
+	for i := range all {
+		if all[i].Row.IsLimit() {
+			all[i].Duration = min(more(all[i].Duration, margin), bounds.LongestLimit)
+		}
+	}
+	return all
+}
+
+// changed returns the fields in which a setting differs from the old one.
+func changed(old, now setting) []Change {
+	list := []Change{}
+	for _, p := range now.changes(old) {
+		change := Change{Field: p.String(), After: now.at(p), place: p}
+		if old.has(p.kind) && (p.field != grace || old.at(p) > 0) {
+			change.Before = new(old.at(p))
+		}
+		list = append(list, change)
+	}
+	return list
+}
+
+// Report returns the report. Call it when all tasks are done.
+func (t *Tuner) Report() *Report {
+	for _, x := range t.tasks {
+		if of := &t.report.Workloads[x.workload]; x.err != nil && !strings.Contains(of.Problem, x.err.Error()) {
+			of.Problem = strings.TrimPrefix(of.Problem+"\n"+x.err.Error(), "\n")
+		}
+	}
+	return t.report
+}
+
+// Modify changes a workload of the manifests as the report says. It is an Options.Modify of package
+// check.
+func (r *Report) Modify(file string, w *manifests.Workload) {
+	for _, c := range r.changedIn(file, w) {
+		c.now.apply(w.Pod, c.Name, c.added)
+	}
+	if of := r.of(file, w); of != nil && of.Grace != nil {
+		w.Pod.Spec.TerminationGracePeriodSeconds = new(of.Grace.After)
+	}
+}
+
+// of returns the result for a workload of the manifests, or nil.
+func (r *Report) of(file string, w *manifests.Workload) *Workload {
+	i := slices.IndexFunc(r.Workloads,
+		func(of Workload) bool { return of.File == file && of.Line == w.Line && of.Name == w.Name })
+	if i < 0 {
+		return nil
+	}
+	return &r.Workloads[i]
+}
+
+func (r *Report) changedIn(file string, w *manifests.Workload) (list []*Container) {
+	of := r.of(file, w)
+	if of == nil {
+		return nil
+	}
+	for k := range of.Containers {
+		if c := &of.Containers[k]; len(c.Changes) > 0 {
+			list = append(list, c)
+		}
+	}
+	return list
+}

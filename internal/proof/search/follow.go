@@ -1,0 +1,220 @@
+// Package search searches the choices of a simulated run.
+//
+// Follow searches for choices under which the simulator produces a given trace, usually a trace of
+// the real kubelet. It runs the simulator, finds the first instant at which the run and the trace
+// differ, and tries other values for the choices made shortly before, first one at a time, then in
+// pairs. It keeps each choice that makes the run agree with the trace for longer. If no choice
+// helps, the simulator cannot produce the trace: either the simulator is wrong, or the search
+// budget was too small. A log of the order in which the processes of the real run went saves most
+// of the search: see Options.Log.
+package search
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"probesim.dev/sim/choose"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// Run simulates until a virtual time, makes the choices of c, and returns the trace, with the
+// internal records if internal is true. Before the first choice it passes clock a function that
+// returns the current virtual time.
+type Run func(c choose.Chooser, clock func(now func() virtual.Time), until virtual.Time, internal bool) ([]trace.Record,
+	error)
+
+// Options configure Follow. Run, Want and Duration are required.
+type Options struct {
+	Run Run
+	// Want is the trace to follow, ordered by time. If its statuses have their details, those of
+	// the runs must have them too.
+	Want     []trace.Record
+	Duration time.Duration // length of the runs; Follow ignores records at the last instant
+	// Requeues are the jitters that the real run drew at the ends of pod syncs. Follow matches them
+	// too: no record shows a sync, but its jitter determines when the pod is synced next.
+	Requeues []Requeue
+	// Starts has an entry for each start of the kubelet, ordered by time: the random delays before
+	// the first runs of its probe workers.
+	Starts []Start
+	// Log shows in which order the processes of the real run went at each instant. The search only
+	// has to find what it leaves open. May be empty.
+	Log    []Turn
+	Budget int // the number of runs to spend; 0 means 3000
+}
+
+// Requeue is a jitter that the kubelet drew at the end of a pod sync.
+type Requeue struct {
+	T        virtual.Time
+	Fraction float64 // from 0 to below 1
+}
+
+// Result is the outcome of Follow.
+type Result struct {
+	Made       []choose.Made // the choices, other than canonical ones, of the best run
+	Runs       int
+	Divergence *Divergence // nil if the best run explains every record
+	// OnlyRecords reports whether no run was found that also has the requeues and the manual
+	// triggers of the real run. The best run then only has its records.
+	OnlyRecords bool
+}
+
+// Divergence describes the first difference between the best run and the trace.
+type Divergence struct {
+	At        virtual.Time
+	Want, Got []trace.Record // the records at that instant that only the trace has, and only the run has
+	Simulated []trace.Record // the whole best run, with internal records
+	Err       error          // not nil if the run ended early
+	details   bool           // the details of statuses count
+}
+
+const defaultBudget = 3000
+
+// Follow searches for choices under which the simulator produces o.Want.
+func Follow(o Options) Result {
+	f := &follower{Options: o, end: virtual.At(o.Duration), fractions: map[virtual.Time]float64{}, log: newLog(o.Log),
+		details: hasDetails(o.Want)}
+	for _, r := range o.Requeues {
+		f.fractions[r.T] = r.Fraction
+	}
+	f.want = f.instants(o.Want, requeueTimes(o.Requeues), f.end)
+	if f.Budget == 0 {
+		f.Budget = defaultBudget
+	}
+	best := f.search(f.try(nil, f.end, false))
+	if best.parts < f.end {
+		// The times of syncs may not matter: match the records alone.
+		f.onlyRecords = true
+		f.want = f.instants(o.Want, nil, f.end)
+		best = f.search(f.try(best.made, f.end, false))
+	}
+	r := Result{Made: best.made, Runs: f.runs, OnlyRecords: f.onlyRecords}
+	if best.parts < f.end || best.err != nil {
+		r.Divergence = f.divergence(f.try(best.made, f.end, true))
+	}
+	return r
+}
+
+type follower struct {
+	Options
+	end         virtual.Time // virtual.At(Duration)
+	want        []instant
+	fractions   map[virtual.Time]float64
+	log         *log
+	details     bool // Want has the details of statuses
+	onlyRecords bool // the search matches records only
+	runs        int
+}
+
+// search improves a run until it agrees with the whole trace, nothing helps, or the budget is
+// spent.
+func (f *follower) search(best attempt) attempt {
+	for best.parts < f.end && f.runs < f.Budget {
+		next, ok := f.improve(best)
+		if !ok {
+			break
+		}
+		best = f.try(next.made, f.end, false)
+	}
+	return best
+}
+
+func requeueTimes(requeues []Requeue) []virtual.Time {
+	var times []virtual.Time
+	for _, r := range requeues {
+		times = append(times, r.T)
+	}
+	return times
+}
+
+// attempt is one run: the instant of its first difference from the trace, and the decisions before
+// it.
+type attempt struct {
+	made      []choose.Made
+	parts     virtual.Time // the first difference; the end of the runs if there is none
+	decisions []decision
+	records   []trace.Record
+	err       error
+}
+
+// try runs with the given choices and canonical ones elsewhere.
+func (f *follower) try(made []choose.Made, until virtual.Time, internal bool) attempt {
+	return f.run(f.chooser(made), until, internal)
+}
+
+func (f *follower) chooser(made []choose.Made) *chooser {
+	return &chooser{
+		Replay: choose.NewReplay(made), log: f.log.again(), made: made, fractions: f.fractions,
+		starts: f.Starts, started: make([]int, len(f.Starts)), now: func() virtual.Time { return 0 },
+	}
+}
+
+func (f *follower) run(c *chooser, until virtual.Time, internal bool) attempt {
+	f.runs++
+	records, err := f.Run(c, func(now func() virtual.Time) { c.now = now }, until, internal)
+	a := attempt{made: c.made, decisions: c.decisions, records: records, err: err}
+	a.parts = f.parting(f.instants(records, c.requeues, until), until)
+	return a
+}
+
+// parting returns the first instant before until at which a run and the trace differ, or the end of
+// the runs if there is none.
+func (f *follower) parting(got []instant, until virtual.Time) virtual.Time {
+	for i := 0; ; i++ {
+		w, g := at(f.want, i, until), at(got, i, until)
+		if w.t >= until && g.t >= until {
+			return f.end
+		}
+		if w.t != g.t || w.text != g.text {
+			return min(w.t, g.t)
+		}
+	}
+}
+
+func at(list []instant, i int, until virtual.Time) instant {
+	if i < len(list) && list[i].t < until {
+		return list[i]
+	}
+	return instant{t: until}
+}
+
+// divergence compares the records of the best run and of the trace at the first difference.
+func (f *follower) divergence(best attempt) *Divergence {
+	d := &Divergence{At: best.parts, Simulated: best.records, Err: best.err, details: f.details}
+	want, got := atTime(f.Want, best.parts), atTime(best.records, best.parts)
+	d.Want, d.Got = without(want, got, f.details), without(got, want, f.details)
+	return d
+}
+
+func atTime(records []trace.Record, t virtual.Time) []trace.Record {
+	from, _ := slices.BinarySearchFunc(records, t,
+		func(r trace.Record, t virtual.Time) int { return cmp.Compare(r.T, t) })
+	var list []trace.Record
+	for _, r := range records[from:] {
+		if r.T != t {
+			break
+		}
+		if r.Kind.Observable() {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// without returns the records that have no equal in others, with or without the details of
+// statuses.
+func without(records, others []trace.Record, details bool) []trace.Record {
+	count := map[string]int{}
+	for i := range others {
+		count[keyOf(&others[i], details)]++
+	}
+	var left []trace.Record
+	for i := range records {
+		key := keyOf(&records[i], details)
+		if count[key]--; count[key] < 0 {
+			left = append(left, records[i])
+		}
+	}
+	return left
+}

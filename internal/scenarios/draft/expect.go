@@ -1,0 +1,137 @@
+package draft
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/scenarios/program"
+	"probesim.dev/internal/value"
+)
+
+// expect writes the observations as expectations, with some tolerance, and suggestions as comments.
+func (d *draft) expect(w *writer, s *seen) {
+	var lines []string
+	for _, e := range d.entries {
+		if e.why == "" {
+			lines = append(lines, d.workloadExpectations(e, s)...)
+		}
+	}
+	stops := func(c *v1.Container) bool { return c.LivenessProbe != nil || c.StartupProbe != nil }
+	if !s.stopped && d.any(stops) {
+		lines = append(lines, "# No probe stops a container.",
+			"- {never: .., record: {kind: ContainerStopping, reason: /Probe/}}")
+	}
+	lines = append(lines, d.suggestions(s)...)
+	if hasItems(lines) {
+		w.line("  expect:                     # Each has a matcher and a window.")
+	} else {
+		w.line("  # expect:                   # Each has a matcher and a window.")
+	}
+	writeLines(w, "  ", lines)
+}
+
+// hasItems reports whether any of the lines is not a comment.
+func hasItems(lines []string) bool {
+	for _, l := range lines {
+		if l[0] != '#' {
+			return true
+		}
+	}
+	return false
+}
+
+// any reports whether a container of the workloads has a property. An expectation about probes that
+// no container has is invalid.
+func (d *draft) any(has func(*v1.Container) bool) bool {
+	for _, e := range d.entries {
+		if e.why != "" {
+			continue
+		}
+		for c := range podutil.Containers(&e.Pod.Spec) {
+			if has(c) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (d *draft) workloadExpectations(e *entry, s *seen) []string {
+	name := quoted(e.Ref)
+	ended, hasEnded := s.succeeded[e.key()]
+	if hasEnded {
+		return []string{
+			"# It finishes successfully.",
+			fmt.Sprintf("- {pod: %s, within: ..%s, status: {phase: Succeeded}}", name, value.Format(d.bound(ended))),
+		}
+	}
+	ready, isReady := s.ready[e.key()]
+	if broken := brokenProbes(e.Pod); !isReady && broken != "" {
+		return []string{
+			"# It cannot become Ready before you correct the manifest: " + broken + ".",
+			fmt.Sprintf("- {pod: %s, first: ..1m, becomes: {ready: true}}", name),
+		}
+	}
+	if !isReady || e.Pod.Spec.RestartPolicy != v1.RestartPolicyAlways {
+		return []string{fmt.Sprintf("# %s %s did not become Ready and stay Ready in this run: the timeline of "+
+			"'probesim run' shows why.", e.Kind, name)}
+	}
+	up := value.Format(d.bound(ready))
+	lines := []string{
+		fmt.Sprintf("# It becomes Ready at %s here. Set this to the longest time that you accept.",
+			value.Format(ready.Round(100*time.Millisecond))),
+		fmt.Sprintf("- {pod: %s, first: ..%s, becomes: {ready: true}}", name, up),
+	}
+	if !s.unready[e.key()] {
+		lines = append(lines, "# Then it stays Ready.",
+			fmt.Sprintf("- {pod: %s, always: %s.., status: {ready: true}}", name, up))
+	}
+	return lines
+}
+
+// brokenProbes says which ports that probes ask do not exist, or returns an empty string.
+func brokenProbes(pod *v1.Pod) string {
+	var broken []string
+	for c := range podutil.Containers(&pod.Spec) {
+		for _, port := range program.UnknownPorts(c) {
+			if port.PreventsReady() {
+				broken = append(broken, fmt.Sprintf("%s has no port named %s", quoted(c.Name), quoted(port.Name)))
+			}
+		}
+	}
+	return strings.Join(broken, ", ")
+}
+
+// suggestions returns expectations, as comments, that need a step or do not suit every workload.
+func (d *draft) suggestions(s *seen) []string {
+	var lines []string
+	if d.any(func(c *v1.Container) bool {
+		return c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil
+	}) {
+		lines = append(lines, fmt.Sprintf("# - {never: %s.., record: {kind: Event, reason: Unhealthy}}   # No probe "+
+			"fails.",
+			value.Format(max(d.bound(s.unhealthy), d.settled(s)))))
+	}
+	server := d.server()
+	if server == nil {
+		return lines
+	}
+	name, main := quoted(server.Ref), quoted(server.Pod.Spec.Containers[0].Name)
+	grace := time.Duration(min(*server.Pod.Spec.TerminationGracePeriodSeconds, 60)) * time.Second
+	return append(lines,
+		fmt.Sprintf("# - {pod: %s, container: %s, never: .., status: {restartCount: 1..}}", name, main),
+		"# For the delete step above:",
+		fmt.Sprintf("# - {pod: %s, since: {record: {kind: PodDeleteRequested}}, first: ..%s, record: {kind: "+
+			"PodRemoved}}",
+			name, value.Format(min(grace+5*time.Second, time.Minute))),
+	)
+}
+
+// bound returns a time in the run that is some seconds later than t, in multiples of five seconds.
+func (d *draft) bound(t time.Duration) time.Duration {
+	return min((t + t/10 + 7*time.Second).Truncate(5*time.Second), d.duration)
+}

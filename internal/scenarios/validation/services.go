@@ -1,0 +1,292 @@
+package validation
+
+import (
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+	"probesim.dev/internal/world/apiserver/admission"
+	"probesim.dev/internal/world/router"
+	"probesim.dev/scenarios/format"
+	"probesim.dev/scenarios/plan"
+)
+
+// checkServices resolves the entries of spec.services and spec.traffic.
+func (c *checker) checkServices() {
+	if !c.controlled() {
+		return
+	}
+	n := c.spec.Field("services")
+	if !format.Fits(n) || !format.Fits(c.spec.Field("traffic")) {
+		return
+	}
+	for i := range c.scenario.Spec.Services {
+		if item := n.Index(i); item.Kind == strict.Mapping {
+			c.checkService(&c.scenario.Spec.Services[i], item)
+		}
+	}
+	for i := range c.scenario.Spec.Traffic {
+		if item := c.spec.Field("traffic").Index(i); item.Kind == strict.Mapping {
+			c.checkTraffic(&c.scenario.Spec.Traffic[i], item)
+		}
+	}
+}
+
+// checkService adds a Service to the scenario: that of a manifest, or one that is made from the
+// workload of its name.
+func (c *checker) checkService(s *format.Service, n *strict.Node) {
+	name := n.Field("name")
+	if s.Name == "" {
+		if !name.Bad() {
+			name.Errorf("is required: the metadata.name of a Service, or the name of a workload")
+		}
+		return
+	}
+	object := c.findService(s, n)
+	if object == nil {
+		return
+	}
+	admitted, err := admission.AdmitService(object)
+	if err != nil {
+		name.Errorf("%s", err)
+		return
+	}
+	key := admitted.Namespace + "/" + admitted.Name
+	if c.scenario.Service(key) != nil {
+		name.Errorf("the Service %s is already listed above", s.Name)
+		return
+	}
+	c.checkEndpoints(admitted, name)
+	routers := n.Field("routers")
+	if len(s.Routers) == 0 {
+		s.Routers = []format.Router{{Kind: format.KubeProxy}}
+	}
+	if !format.Fits(routers) {
+		return
+	}
+	for i := range s.Routers {
+		c.checkRouter(&s.Routers[i], routers.Index(i))
+	}
+	c.scenario.Services = append(c.scenario.Services, plan.Service{Spec: s, Object: object})
+}
+
+// checkEndpoints reports a Service that never has endpoints.
+func (c *checker) checkEndpoints(s *v1.Service, name *strict.Node) {
+	var selected []*workload
+	for _, w := range c.workloads {
+		if selects(s, w.Pod) {
+			selected = append(selected, w)
+		}
+	}
+	switch {
+	case s.Spec.Type == v1.ServiceTypeExternalName:
+		name.Errorf("the Service %s is of type ExternalName, so it has no endpoints", s.Name)
+	case len(s.Spec.Selector) == 0:
+		name.Errorf("the Service %s has no selector, so it selects no pod", s.Name)
+	case c.resolved() && len(selected) == 0:
+		name.Errorf("the Service %s selects no pod of the scenario: its selector is %s", s.Name,
+			labels.FormatLabels(s.Spec.Selector))
+	case c.resolved() && !slices.ContainsFunc(selected,
+		func(w *workload) bool { return hasAnyPort(w.Pod, s.Spec.Ports) }):
+		name.Errorf("the Service %s has no endpoints: no container has a port of the name %s", s.Name,
+			strict.Quote(s.Spec.Ports[0].TargetPort.StrVal))
+	}
+}
+
+// hasAnyPort reports whether a pod has a port of a Service. A pod has each port that is a number.
+func hasAnyPort(pod *v1.Pod, ports []v1.ServicePort) bool {
+	named := func(name string) bool {
+		return slices.ContainsFunc(slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers),
+			func(c v1.Container) bool {
+				return slices.ContainsFunc(c.Ports, func(p v1.ContainerPort) bool { return p.Name == name })
+			})
+	}
+	return len(ports) == 0 || slices.ContainsFunc(ports,
+		func(p v1.ServicePort) bool { return p.TargetPort.StrVal == "" || named(p.TargetPort.StrVal) })
+}
+
+func selects(s *v1.Service, pod *v1.Pod) bool {
+	return s.Namespace == pod.Namespace && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(pod.Labels))
+}
+
+// findService returns the Service that an entry names, or nil after reporting why there is none.
+func (c *checker) findService(s *format.Service, n *strict.Node) *v1.Service {
+	f := c.file
+	if s.File != "" {
+		if f = c.open(n.Field("file"), s.File); f == nil {
+			return nil
+		}
+	}
+	if object, at := f.Service(s.Name); object != nil {
+		if at.Bad() {
+			return nil
+		}
+		if object.Namespace == "" {
+			object.Namespace = v1.NamespaceDefault
+		}
+		return object
+	}
+	if s.File != "" {
+		n.Field("name").Errorf("there is no Service %s in %s%s", strict.Quote(s.Name), s.File,
+			strict.OrList(s.Name, f.ServiceNames()))
+		return nil
+	}
+	namespace, name := format.SplitName(s.Name)
+	for _, w := range c.workloads {
+		if w.Manifest.Name == name && (namespace == "" || namespace == w.Pod.Namespace) && len(w.Pod.Labels) > 0 {
+			return &v1.Service{
+				ObjectMeta: metav1.ObjectMeta{Namespace: w.Pod.Namespace, Name: name},
+				Spec:       v1.ServiceSpec{Selector: w.Pod.Labels, Ports: firstPort(w.Pod)},
+			}
+		}
+	}
+	if c.resolved() {
+		n.Field("name").Errorf("there is no Service and no workload %s in this file: set file%s", strict.Quote(s.Name),
+			strict.OrList(s.Name, f.ServiceNames()))
+	}
+	return nil
+}
+
+// firstPort returns the port of a Service that is made from a pod.
+func firstPort(pod *v1.Pod) []v1.ServicePort {
+	for _, c := range pod.Spec.Containers {
+		for _, p := range c.Ports {
+			return []v1.ServicePort{{Port: p.ContainerPort}}
+		}
+	}
+	return []v1.ServicePort{{Port: 80}}
+}
+
+// checkRouter checks a router, and gives it the delays of its kind.
+func (c *checker) checkRouter(r *format.Router, n *strict.Node) {
+	kind := n.Field("kind")
+	switch {
+	case n.Bad():
+		return
+	case r.Kind == format.KubeProxy && (r.Add != nil || r.Remove != nil):
+		n.Errorf("kube-proxy has no delays: set proxySync in controlPlane, or leave kind out for a load balancer of " +
+			"your own")
+	case r.Kind == format.KubeProxy && r.Name != "" && r.Name != format.KubeProxy:
+		n.Field("name").Errorf("must be kube-proxy, or left out: each node has one")
+	case r.Kind == format.KubeProxy:
+	case r.Kind == "" && (r.Add == nil || r.Remove == nil):
+		n.Errorf("needs kind, or add and remove: how long it takes until a pod gets requests, and until it gets none")
+	case r.Kind == "" && r.Name == "":
+		n.Errorf("needs a name")
+	case r.Kind != "":
+		if !slices.Contains(router.Names(), r.Kind) {
+			kind.Errorf("there is no kind of router %s%s", strict.Quote(r.Kind), strict.OrList(r.Kind, router.Names()))
+			return
+		}
+		known, _ := router.NamedLoadBalancer(r.Kind)
+		setDraw(&r.Add, known.AddLeast, known.AddMost)
+		setDraw(&r.Remove, known.RemoveLeast, known.RemoveMost)
+	}
+}
+
+func setDraw(d **value.Draw, least, most time.Duration) {
+	if *d == nil {
+		*d = &value.Draw{Min: least, Max: most}
+	}
+}
+
+// checkTraffic checks a stream of requests.
+func (c *checker) checkTraffic(t *format.Traffic, n *strict.Node) {
+	const most = 1_000_000
+	if rps := n.Field("rps"); !rps.Bad() && (t.RPS < 1 || t.RPS > most) {
+		rps.Errorf("is required: the number of requests a second, from 1 to %d", most)
+	}
+	s := c.serviceNamed(t.Service, n.Field("service"))
+	if s == nil {
+		return
+	}
+	var names []string
+	for i := range s.Spec.Routers {
+		names = append(names, s.Spec.Routers[i].NameOr())
+	}
+	if t.Router == "" {
+		t.Router = names[0]
+	}
+	if t.Container != "" && c.resolved() && !slices.ContainsFunc(c.workloads,
+		func(w *workload) bool { return selects(s.Object, w.Pod) && podHas(w.Pod, t.Container) }) {
+		n.Field("container").Errorf("no pod of the Service %s has a container %s", t.Service, strict.Quote(t.Container))
+	}
+	if !slices.Contains(names, t.Router) {
+		n.Field("router").Errorf("the Service %s has no router %s%s", t.Service, strict.Quote(t.Router),
+			strict.OrList(t.Router, names))
+	}
+}
+
+// serviceNamed returns the Service that a field names, or nil after reporting why there is none.
+func (c *checker) serviceNamed(name string, n *strict.Node) *plan.Service {
+	if n.Bad() || c.spec.Field("services").Bad() {
+		return nil
+	}
+	if name == "" {
+		n.Errorf("is required: the name of a Service of the scenario")
+		return nil
+	}
+	s := c.scenario.Service(name)
+	if s == nil {
+		var names []string
+		for i := range c.scenario.Services {
+			names = append(names, c.scenario.Services[i].Spec.Name)
+		}
+		n.Errorf("spec.services has no Service %s%s", strict.Quote(name), strict.OrList(name, names))
+	}
+	return s
+}
+
+// checkWorkload checks an expectation about the state of a Deployment.
+func (c *checker) checkWorkload(e *format.Expect, n *strict.Node) {
+	for _, name := range []string{"pod", "container", "instance", "pods", "observed"} {
+		if field := n.Field(name); field.Written() {
+			field.Errorf("cannot be used with workload")
+		}
+	}
+	if w := c.deployment(e.Workload, n); w != nil {
+		e.Status.CheckWorkload(n.Field("status"))
+		e.Becomes.CheckWorkload(n.Field("becomes"))
+	}
+	c.checkSince(e, n)
+}
+
+// checkLost checks an expectation about lost requests.
+func (c *checker) checkLost(e *format.Expect, n *strict.Node) {
+	for _, name := range []string{"pod", "container", "instance", "pods", "count", "observed", "workload"} {
+		if field := n.Field(name); field.Written() {
+			field.Errorf("cannot be used with lost")
+		}
+	}
+	if !c.controlled() {
+		n.Field("lost").Errorf("needs controlPlane, services and traffic")
+		return
+	}
+	if e.Lost.Min <= 0 && e.Lost.Max == value.OpenMax {
+		n.Field("lost").Errorf("%s is any number, so the expectation always holds", e.Lost)
+	}
+	s := c.serviceNamed(e.Service, n.Field("service"))
+	if s != nil && !slices.ContainsFunc(c.scenario.Spec.Traffic,
+		func(t format.Traffic) bool { return c.scenario.Service(t.Service) == s }) {
+		n.Field("service").Errorf("the Service %s gets no requests: add it to traffic", e.Service)
+	}
+	c.checkSince(e, n)
+}
+
+// checkSince checks the moments from which the windows of an expectation about an object count.
+func (c *checker) checkSince(e *format.Expect, n *strict.Node) {
+	if e.Since == nil {
+		return
+	}
+	since := n.Field("since")
+	if e.Since.Pod == "" && !e.Since.OfNode() && !since.Bad() {
+		since.Field("pod").Errorf("is required: the expectation is about no pod")
+		return
+	}
+	c.checkAnchor(e, e.Since, since)
+}

@@ -1,0 +1,137 @@
+package validation
+
+import (
+	"reflect"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/world/apiserver/admission"
+	"probesim.dev/scenarios/format"
+)
+
+// checkStatic reports a static pod that is not a Pod, and fields that the kubelet rejects in its
+// manifest.
+func (c *checker) checkStatic(w *workload, n *strict.Node) {
+	if !w.Spec.Static {
+		return
+	}
+	if w.Manifest.Kind.Template != "" {
+		n.Field("static").Errorf("needs a Pod, and %s is a %s", w.Manifest.Name, w.Manifest.Kind.Kind)
+		return
+	}
+	for _, e := range admission.ValidateStatic(w.Pod) {
+		w.errs.At(w.Pod, e.Field).Errorf("%s", e.Detail)
+	}
+	if uid := w.errs.At(w.Pod, "metadata.uid"); uid.Written() {
+		uid.Errorf("a static pod with its own UID is not supported yet: the kubelet derives the UID from the manifest")
+	}
+}
+
+// checkManifests reports target pods that are not static.
+func (c *checker) checkManifests(pod string, n *strict.Node) {
+	c.checkTarget(pod, n)
+	for _, w := range c.matching(pod) {
+		if !w.Spec.Static && !n.Bad() {
+			n.Errorf("needs a static pod, and %s has no static: true in spec.pods", w.Manifest.Name)
+		}
+	}
+}
+
+func (c *checker) checkRemoveManifest(r *format.RemoveManifest, n *strict.Node) {
+	c.checkManifests(r.Pod, n)
+}
+
+// checkSetManifest applies the patch to the manifests in their initial state. It does not consider
+// what other steps change before.
+func (c *checker) checkSetManifest(s *format.SetManifest, n *strict.Node) {
+	c.checkManifests(s.Pod, n)
+	for _, w := range c.matching(s.Pod) {
+		if !n.Bad() && c.withinValueLimit(w.Manifest, n) && c.withinMergeLimit(w.Manifest, n) {
+			w.checkManifest(s, n)
+		}
+	}
+}
+
+func (w *workload) checkManifest(s *format.SetManifest, n *strict.Node) {
+	patched, err := admission.Merge(w.Pod, s.JSON())
+	if err != nil {
+		n.Errorf("cannot be applied: %s", err)
+		return
+	}
+	for _, name := range []string{"name", "namespace", "uid"} {
+		if f := n.Field("metadata").Field(name); f.Written() {
+			f.Errorf("a step cannot change the %s of a static pod", name)
+			return
+		}
+	}
+	admission.Default(patched)
+	errs := slices.Concat(admission.Validate(patched), admission.ValidateStatic(patched),
+		admission.ValidateSupported(patched))
+	for _, e := range errs {
+		at := n
+		if written, _ := manifests.FindInPod(n, patched, e.Field); written.Written() {
+			at = written
+		}
+		at.Errorf("%s", e.ErrorBody())
+	}
+	w.checkContainers(patched, n)
+}
+
+// checkContainers reports changes for which the programs of the scenario are not made.
+func (w *workload) checkContainers(patched *v1.Pod, n *strict.Node) {
+	names := func(pod *v1.Pod) (list [2][]string) {
+		for _, c := range pod.Spec.InitContainers {
+			list[0] = append(list[0], c.Name)
+		}
+		for _, c := range pod.Spec.Containers {
+			list[1] = append(list[1], c.Name)
+		}
+		return list
+	}
+	if !reflect.DeepEqual(names(patched), names(w.Pod)) {
+		n.Field("spec").Errorf("a step cannot add or remove containers of a static pod yet")
+		return
+	}
+	refuse := func(field, what string) { n.Errorf("%s is not supported yet (%s)", what, field) }
+	check := func(prefix string, list []v1.Container) {
+		for i := range list {
+			checkContainerSupported(&list[i], prefix+list[i].Name+".", refuse)
+			if w.answersEndpoints(list[i].Name) && !sameEndpoints(&list[i], podutil.Find(w.Pod, list[i].Name)) {
+				n.Field("spec").Errorf("a step cannot change a probe or hook of %s yet, because its behavior has "+
+					"endpoints", list[i].Name)
+			}
+		}
+	}
+	check("spec.initContainers.", patched.Spec.InitContainers)
+	check("spec.containers.", patched.Spec.Containers)
+}
+
+// answersEndpoints reports whether a rule of a container has answers by endpoint.
+func (w *workload) answersEndpoints(container string) bool {
+	for i := range w.Spec.Containers {
+		if c := &w.Spec.Containers[i]; c.Name == container {
+			return slices.ContainsFunc(c.Behavior, func(r format.Rule) bool { return len(r.Endpoints) > 0 })
+		}
+	}
+	return false
+}
+
+// sameEndpoints reports whether the probes and hooks of two versions of a container ask at the same
+// endpoints.
+func sameEndpoints(a, b *v1.Container) bool {
+	handlers := func(c *v1.Container) (list []any) {
+		for _, p := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
+			if p != nil {
+				list = append(list, p.ProbeHandler)
+			} else {
+				list = append(list, nil)
+			}
+		}
+		return append(list, c.Lifecycle, c.Ports)
+	}
+	return reflect.DeepEqual(handlers(a), handlers(b))
+}

@@ -1,0 +1,136 @@
+// Package html writes a self-contained page about runs. For each run it has a zoomable timeline, a
+// list of changes with their causes, the events, and the expectations.
+//
+// Write the [Section] of each run to its Output, add the runs to a [Page], and call [Page.Write].
+// Names and messages in traces cannot inject markup or scripts, and the page loads nothing.
+package html
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"html/template"
+	"io"
+
+	"probesim.dev/internal/printable"
+	"probesim.dev/internal/show/report"
+	"probesim.dev/trace"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// scripts are the parts of the script of the page, in order.
+var scripts = []string{"scale.js", "draw.js", "details.js", "chart.js", "input.js", "open.js", "copy.js"}
+
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"time": trace.FormatTime, "clean": printable.Text, "plural": plural,
+}).ParseFS(assets, "assets/*.gohtml"))
+
+// Section writes the part of a page about one run, for the Output of the run.
+func Section(w io.Writer, run *report.Run) error {
+	s := newSection(run)
+	return templates.ExecuteTemplate(w, "section.gohtml", s)
+}
+
+// Timeline writes the zoomable timeline of a run for another page. Its script has [Script].
+func Timeline(w io.Writer, run *report.Run) error {
+	return templates.ExecuteTemplate(w, "timeline", newSection(run))
+}
+
+// Script returns the script of a page with timelines, followed by the script of the page itself,
+// which calls open with the element of a timeline when it is visible.
+func Script(own string) string {
+	script := "(() => {\n'use strict';\n"
+	for _, name := range scripts {
+		script += asset(name)
+	}
+	return script + own + "})();\n"
+}
+
+// maxSize limits the sections of a page, in bytes. Sections of unsuccessful runs may extend the
+// page to maxSizeFailed.
+const (
+	maxSize       = 16 << 20
+	maxSizeFailed = 2 * maxSize
+)
+
+// Page collects the runs of a page. The zero value is an empty page.
+type Page struct {
+	// Some says that runs without Output are missing by choice. The page then names the flag that
+	// includes them.
+	Some bool
+	// Title replaces the title of the page. Top is shown above the runs, with a style sheet of its
+	// own.
+	Title string
+	Top   template.HTML
+	Style string
+
+	size int
+}
+
+// Add adds a run whose Output is its section. If the page is full, Add clears the Output, and the
+// page only lists the run.
+func (p *Page) Add(run *report.Run) {
+	room := maxSize
+	if run.Outcome() != report.OK {
+		room = maxSizeFailed
+	}
+	if p.size+len(run.Output) > room {
+		run.Output = ""
+		return
+	}
+	p.size += len(run.Output)
+}
+
+// Write writes the page about cases, whose runs must have been added. The same cases give the same
+// bytes.
+func (p *Page) Write(w io.Writer, cases []report.Case) error {
+	doc := newDocument(cases)
+	doc.Chosen, doc.Top, doc.Title = p.Some, p.Top, cmp.Or(p.Title, doc.Title)
+	doc.Head = NewHead(doc.Title, p.Style, Script(asset("page.js")))
+	return templates.ExecuteTemplate(w, "page.gohtml", doc)
+}
+
+// Head is the data of a page for the beginning of its template.
+type Head struct {
+	Title  string
+	Policy string // a content security policy that allows only the style and the script, and forbids loading anything
+	Style  template.CSS
+	Script template.JS
+}
+
+// NewHead returns the head of a page, with what its style sheet adds to that of all pages.
+func NewHead(title, style, script string) Head {
+	style = asset("page.css") + style
+	policy := "default-src 'none'; img-src data:; style-src " + digest(style) + "; script-src " + digest(script)
+	return Head{title, policy, template.CSS(style), template.JS(script)}
+}
+
+// Asset returns an embedded file of a directory assets.
+func Asset(assets embed.FS, name string) string {
+	text, err := assets.ReadFile("assets/" + name)
+	if err != nil {
+		panic(err) // the file is embedded
+	}
+	return string(text)
+}
+
+func asset(name string) string { return Asset(assets, name) }
+
+// digest returns the source expression for inline text in a content security policy.
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+func plural(n int, word string) string {
+	switch n {
+	case 0:
+		return "no " + word + "s"
+	case 1:
+		return "1 " + word
+	}
+	return report.Thousands(n) + " " + word + "s"
+}

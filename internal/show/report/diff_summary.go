@@ -1,0 +1,330 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"probesim.dev/internal/printable"
+	"probesim.dev/internal/show/summary"
+	"probesim.dev/trace"
+)
+
+// DiffSummary summarizes the comparisons of one scenario with several seeds.
+type DiffSummary struct {
+	Scenario string
+	File     string
+	Line     int
+	Names    []string      // version of each run
+	Seeds    summary.Seeds // of all comparisons
+	Differ   summary.Seeds // of those with a difference
+	Behavior summary.Seeds // of those with a difference in more than timing
+	Broken   summary.Seeds // of those with a run that ended early
+
+	versions []*summary.Summary // one for each version
+	changes  []*summary.Summary // the differences between each version and the next
+	kind     differenceKind     // greatest of the comparisons
+	first    string             // about the first comparison of this kind
+	seed     int64              // of this comparison
+	notes    []string
+	replay   func(seed int64) string
+}
+
+// differenceKind says how far runs differ. A greater kind tells a reader more.
+type differenceKind int
+
+const (
+	noDifference differenceKind = iota
+	inTiming
+	inBehavior
+	endedEarly
+)
+
+func (d *Diff) kind() differenceKind {
+	switch {
+	case d.Err != nil:
+		return endedEarly
+	case d.Diverges():
+		return inBehavior
+	case !d.Same():
+		return inTiming
+	}
+	return noDifference
+}
+
+// NewDiffSummary returns an empty summary of comparisons like d. It takes its memory from room.
+// replay returns the command that repeats the comparison with a seed.
+func NewDiffSummary(d *Diff, groups []summary.Group, room *int64, replay func(seed int64) string) *DiffSummary {
+	s := &DiffSummary{Scenario: d.Scenario, File: d.File, Line: d.Line, Names: d.Names, notes: d.Notes, replay: replay}
+	for i := range d.Names {
+		s.versions = append(s.versions, summary.New(groups, room))
+		if i > 0 {
+			s.changes = append(s.changes, summary.New(groups, room))
+		}
+	}
+	return s
+}
+
+// Add adds the comparison with a seed.
+func (s *DiffSummary) Add(d *Diff) {
+	seed := *d.Seed
+	s.Seeds.Add(seed)
+	if k := d.kind(); k > s.kind {
+		s.kind, s.first, s.seed = k, d.summary(), seed
+	}
+	if d.Err != nil {
+		s.Broken.Add(seed)
+		return
+	}
+	if !d.Same() {
+		s.Differ.Add(seed)
+	}
+	if d.Diverges() {
+		s.Behavior.Add(seed)
+	}
+	for i, pods := range d.Numbers {
+		s.versions[i].Add(seed, pods)
+		if i > 0 {
+			s.changes[i-1].Add(seed, summary.Differences(d.Numbers[i-1], pods))
+		}
+	}
+}
+
+// Write writes the summary: in how many comparisons there is a difference, and the distributions of
+// the numbers that differ.
+func (s *DiffSummary) Write(w io.Writer, pad int, o Options) error {
+	mark := o.paint(good, "same   ")
+	switch {
+	case len(s.Broken) > 0:
+		mark = o.paint(bad, "ERROR  ")
+	case len(s.Differ) > 0:
+		mark = o.paint(warn, "differs")
+	}
+	name := padded(s.Scenario, pad)
+	text := mark + "  " + name + "  " + s.Seeds.Label()
+	if facts := s.facts(); utf8.RuneCountInString(name+s.Seeds.Label()+facts)+13 > o.width() {
+		text += "\n  " + facts
+	} else {
+		text = strings.TrimRight(text+"  "+facts, " ")
+	}
+	var b strings.Builder
+	b.WriteString(text + "\n")
+	if o.Indent += 2; s.kind == noDifference {
+		return o.write(w, b.String())
+	}
+	b.WriteString(o.notes(s.notes))
+	b.WriteString(s.command(fmt.Sprintf("%s: seed %d, %s", firstOf[s.kind], s.seed, s.first), s.seed, o))
+	s.table(&b, o)
+	b.WriteString("\n")
+	return o.write(w, b.String())
+}
+
+var firstOf = map[differenceKind]string{inTiming: "first difference", inBehavior: "first difference in behavior",
+	endedEarly: "first run that ended early"}
+
+func (s *DiffSummary) facts() string {
+	if len(s.Differ)+len(s.Broken) == 0 {
+		return ""
+	}
+	parts := []string{fmt.Sprintf("%d of %d differ", s.Differ.Count(), s.Seeds.Count())}
+	behavior := s.Behavior.Count()
+	if behavior > 0 {
+		parts = append(parts, fmt.Sprintf("%d in behavior", behavior))
+	}
+	if n := s.Differ.Count() - behavior; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d in timing only", n))
+	}
+	if n := s.Broken.Count(); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d ended early", n))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// compared has the distributions of one number of a pod or container that differs between versions.
+type compared struct {
+	subject, pod, container string
+	versions                []Statistic
+	changes                 []Statistic
+}
+
+// compared returns the numbers that differ, in the order of the pods.
+func (s *DiffSummary) compared() []compared {
+	var list []compared
+	for _, p := range s.versions[0].Pods {
+		list = append(list, s.differing(PodsLabel(p), p.Name, "")...)
+		for _, c := range p.Shown() {
+			if !c.Equal(&p.Statistics) {
+				list = append(list, s.differing(trace.PodName(p.Name)+"/"+c.Name, p.Name, c.Name)...)
+			}
+		}
+	}
+	return list
+}
+
+func (s *DiffSummary) differing(subject, pod, container string) []compared {
+	var list []compared
+	for i := range allRows(&summary.Statistics{}) {
+		c := compared{subject: subject, pod: pod, container: container}
+		differs := false
+		for _, v := range s.versions {
+			c.versions = append(c.versions, allRows(v.Of(pod, container))[i])
+		}
+		for _, v := range s.changes {
+			r := allRows(v.Of(pod, container))[i]
+			differs = differs || r.Nonzero() > 0
+			c.changes = append(c.changes, r)
+		}
+		if differs {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// table writes the distributions that differ, the versions below each other, with the differences
+// per seed.
+func (s *DiffSummary) table(b *strings.Builder, o Options) {
+	list := s.compared()
+	if len(list) == 0 {
+		fmt.Fprintf(b, "%sRestarts, time to Ready and outages are the same with each seed.\n",
+			strings.Repeat(" ", o.Indent))
+		return
+	}
+	t := &Table{Left: 1}
+	t.Head("", "min", "median", "p95", "max", "seed")
+	for _, c := range list {
+		t.Line(c.subject+" "+c.versions[0].Label, bold)
+		for i, v := range c.versions {
+			if v.Count() > 0 {
+				t.Row(v.cells("  "+s.Names[i], v.Text)...)
+			}
+		}
+		for i, v := range c.changes {
+			if v.Count() == 0 {
+				continue
+			}
+			label := "  change"
+			if len(c.changes) > 1 {
+				label = "  " + s.Names[i] + " to " + s.Names[i+1]
+			}
+			row := v.cells(label, v.change)
+			if v.Nonzero() == 0 {
+				t.Row(row...)
+				continue
+			}
+			greatest, seed := v.Greatest()
+			row = append(row[:5], Cell{fmt.Sprint(seed), dim})
+			t.Row(row...)
+			t.Line(fmt.Sprintf("    %d of %d differ; greatest change %s with seed %d", v.Nonzero(), v.Count(),
+				v.change(greatest), seed), dim)
+		}
+	}
+	b.WriteString("\n")
+	t.Write(b, o)
+	greatest := list[0].greatest()
+	_, seed := greatest.Greatest()
+	b.WriteString("\n" + s.command(fmt.Sprintf("seed %d has the greatest change of %s %s", seed, list[0].subject,
+		greatest.Label), seed, o))
+}
+
+// command returns a sentence about a comparison, and the command that repeats it.
+func (s *DiffSummary) command(text string, seed int64, o Options) string {
+	k := newChecks(o)
+	k.hanging("", 2, printable.Text(text))
+	k.b.WriteString(k.margin + "  " + o.paint(dim, printable.Text(s.replay(seed))) + "\n")
+	return k.b.String()
+}
+
+// greatest returns the pair of versions with the greatest change.
+func (c *compared) greatest() Statistic {
+	return slices.MaxFunc(c.changes, func(a, b Statistic) int { return cmp.Compare(a.farthest(), b.farthest()) })
+}
+
+func (r *Statistic) farthest() int64 {
+	if r.Count() == 0 {
+		return -1
+	}
+	v, _ := r.Greatest()
+	return max(v, -v)
+}
+
+// cells returns a row of the distribution.
+func (r *Statistic) cells(label string, text func(int64) string) []Cell {
+	max, seed := r.Max()
+	row := cells(label, text(r.Min()), text(r.Median()), text(r.Quantile(95)), text(max))
+	if !r.Same() {
+		row = append(row, Cell{fmt.Sprint(seed), dim})
+	}
+	return row
+}
+
+// change formats a difference for people, with its sign.
+func (r *Statistic) change(v int64) string {
+	switch {
+	case v > 0:
+		return "+" + r.Text(v)
+	case v < 0:
+		return "-" + r.Text(-v)
+	}
+	return r.Text(0)
+}
+
+type jsonDiffSummary struct {
+	Scenario string            `json:"scenario"`
+	File     string            `json:"file"`
+	Line     int               `json:"line"`
+	Versions []string          `json:"versions"`
+	Seeds    string            `json:"seeds"`
+	Differ   string            `json:"differ,omitempty"`   // seeds
+	Behavior string            `json:"behavior,omitempty"` // seeds
+	Errors   string            `json:"errors,omitempty"`   // seeds
+	Numbers  []jsonComparedRow `json:"numbers"`
+}
+
+type jsonComparedRow struct {
+	Pod       string              `json:"pod"`
+	Container string              `json:"container,omitempty"`
+	What      string              `json:"what"`
+	Versions  []*jsonDistribution `json:"versions"`
+	Changes   []*jsonChange       `json:"changes"`
+}
+
+// jsonChange is the distribution of the differences between two versions. A value is null if only
+// one version has the pod Ready.
+type jsonChange struct {
+	jsonDistribution
+	Differ       int    `json:"differ"`
+	Greatest     *int64 `json:"greatest"`
+	GreatestSeed int64  `json:"greatestSeed"`
+}
+
+func jsonDiffSummaries(all []*DiffSummary) []jsonDiffSummary {
+	var docs []jsonDiffSummary
+	for _, s := range all {
+		doc := jsonDiffSummary{s.Scenario, s.File, s.Line, s.Names, s.Seeds.All(), s.Differ.All(), s.Behavior.All(),
+			s.Broken.All(), []jsonComparedRow{}}
+		for _, c := range s.compared() {
+			row := jsonComparedRow{Pod: c.pod, Container: c.container, What: c.versions[0].Key}
+			for _, v := range c.versions {
+				row.Versions = append(row.Versions, newJSONDistribution(v.Distribution))
+			}
+			for _, v := range c.changes {
+				row.Changes = append(row.Changes, newJSONChange(v.Distribution))
+			}
+			doc.Numbers = append(doc.Numbers, row)
+		}
+		docs = append(docs, doc)
+	}
+	return docs
+}
+
+func newJSONChange(d *summary.Distribution) *jsonChange {
+	if d.Count() == 0 {
+		return nil
+	}
+	greatest, seed := d.Greatest()
+	return &jsonChange{*newJSONDistribution(d), d.Nonzero(), orNull(greatest), seed}
+}

@@ -1,0 +1,236 @@
+// Package report presents runs to people and CI systems: as a timeline, as a list of events as in
+// kubectl describe, as outcomes of expectations, JUnit, JSON and GitHub annotations.
+//
+// A [Run] holds the trace of a run and the outcomes of its expectations; a [Case] holds the runs of
+// one scenario with one version of Kubernetes. Each function writes one format. The subpackages
+// html and perfetto write pages and trace files, why explains runs, and diff compares them. All of
+// them read traces only, so they work for both the simulator and the real kubelet.
+package report
+
+import (
+	"slices"
+
+	"probesim.dev/internal/show/history"
+	"probesim.dev/internal/show/summary"
+	"probesim.dev/internal/show/why"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// Options control text output. The zero value means 80 columns, Unicode, no colors, and the whole
+// run.
+type Options struct {
+	Width  int  // columns; 0 means 80, and the minimum is 40
+	Color  bool // use ANSI colors
+	ASCII  bool // draw with ASCII characters only
+	Indent int  // spaces before each line about expectations
+
+	// From and To limit the timeline and the events to a part of the run. A zero To means the end
+	// of the run.
+	From, To virtual.Time
+}
+
+func (o Options) width() int {
+	if o.Width == 0 {
+		return 80
+	}
+	return max(o.Width, 40)
+}
+
+// Case is a scenario with one version of Kubernetes. It has one run, or one run for each seed.
+type Case struct {
+	Scenario    string
+	Description string
+	File        string // scenario file
+	Line        int    // line on which the scenario starts
+	Kubernetes  string // version, for example v1.37
+	Runs        []*Run
+	// Expectations need to hold in at least one of the runs.
+	Expectations []Expectation
+	// Unproven is what Unproven of all runs has.
+	Unproven []string
+	// Statistics summarizes the numbers of all runs. It may be nil, for example if there is only
+	// one run.
+	Statistics *summary.Summary
+	// Err is set instead of the other fields, except File, if the file is invalid and its scenarios
+	// did not run.
+	Err error
+}
+
+// Run is one run of a scenario, with the outcomes of its expectations.
+type Run struct {
+	Scenario    string
+	Description string
+	Kubernetes  string       // version, for example v1.37
+	Seed        *int64       // nil for a run without a seed
+	Until       virtual.Time // virtual time at which the run ended
+	From        virtual.Time // a page shows the run from here on at first, with its pods folded; 0: all of it
+	Replay      string       // command that repeats the run
+	Notes       []string     // what a reader has to know besides the trace, such as fields that the API server drops
+
+	Records []trace.Record // may be nil after the run has been drawn
+	// History is drawn instead of the Records. It is set only for recordings of clusters, which do
+	// not tell everything.
+	History *history.History
+	// EventList has the events of a recording, which has only their counts. For a run they are
+	// collected from the Records.
+	EventList    []*EventSeries
+	Steps        int             // number of observable records
+	Restarts     int             // number of restarts of containers; see CountRestarts
+	ProbeErrors  int             // number of probe runs that ended with an error; see CountProbeErrors
+	Pods         []summary.Pod   // numbers of each pod; may be nil after Case.Statistics has them
+	Total        summary.Numbers // see summary.Total
+	Hash         string          // see trace.Hash
+	Expectations []Expectation
+	// Unproven names the expectations that held and prove nothing, and the rules of the scenario
+	// that never applied.
+	Unproven []string
+	// Err says why the run ended early: a limit was exceeded, or probesim itself failed.
+	Err error
+	// Why explains the run on its page. It may be nil.
+	Why *why.Run
+	// Output is text about the run: its timeline for JUnit, its section for a page.
+	Output string
+}
+
+// Outcome is the outcome of a run, a case or an expectation.
+type Outcome string
+
+const (
+	OK      Outcome = "ok"
+	Failed  Outcome = "failed"
+	Skipped Outcome = "skipped" // expectation that does not apply to the run
+	Unmet   Outcome = "unmet"   // expectation that need not hold in every run and did not hold in this one
+	Broken  Outcome = "error"   // run that ended early, or its case
+	Invalid Outcome = "invalid" // of a command: runs ended early because of what the files say
+)
+
+// Expectation is an expectation of the scenario and its outcome.
+type Expectation struct {
+	Name    string  `json:"name"` // in the scenario
+	File    string  `json:"file"`
+	Line    int     `json:"line"`
+	Column  int     `json:"column"`
+	Outcome Outcome `json:"outcome"`
+	// why it was skipped, what kind of failure it is, or why it held and proves nothing
+	Why string `json:"why,omitempty"`
+	// Failures describes the first few failures, one for each pod or match of since. More is the
+	// number of further failures.
+	Failures []Failure `json:"failures,omitempty"`
+	More     int       `json:"moreFailures,omitempty"`
+}
+
+// Failure says how an expectation failed.
+type Failure struct {
+	Expected string `json:"expected"`
+	Got      string `json:"got"`
+	Around   []Line `json:"around"`
+}
+
+// Line is a record around a failure. Mark is set for records that the failure is about.
+type Line struct {
+	Record *trace.Record
+	Mark   bool
+}
+
+// Drawn returns the history of the run that timelines draw.
+func (r *Run) Drawn() *history.History {
+	if r.History != nil {
+		return r.History
+	}
+	return history.Read(r.Records, r.Until)
+}
+
+// Outcome returns Broken, Failed or OK.
+func (r *Run) Outcome() Outcome {
+	if r.Err != nil {
+		return Broken
+	}
+	return worst(r.Expectations)
+}
+
+// Checked returns the number of expectations that applied to the run.
+func (r *Run) Checked() int {
+	n := 0
+	for i := range r.Expectations {
+		if r.Expectations[i].Outcome != Skipped {
+			n++
+		}
+	}
+	return n
+}
+
+// idle reports whether the run is ok and had no expectation that applied.
+func (r *Run) idle() bool { return r.History == nil && r.Outcome() == OK && r.Checked() == 0 }
+
+// idle reports whether all runs of the case are, and no expectation applies to all runs together.
+func (c *Case) idle() bool {
+	return c.Err == nil && len(c.Runs) > 0 && !slices.ContainsFunc(c.Runs, func(r *Run) bool { return !r.idle() }) &&
+		!slices.ContainsFunc(c.Expectations, func(e Expectation) bool { return e.Outcome != Skipped })
+}
+
+// Common returns what Unproven of each complete run of the case has.
+func (c *Case) Common() []string {
+	var common []string
+	for i, r := range c.Runs {
+		if i == 0 {
+			common = slices.Clone(r.Unproven)
+		} else if r.Err == nil {
+			common = slices.DeleteFunc(common, func(text string) bool { return !slices.Contains(r.Unproven, text) })
+		}
+	}
+	return common
+}
+
+// nothing is what a result says that would otherwise be ok alone.
+const nothing = "nothing was checked"
+
+// Worst returns the worst outcome of cases: Broken, Failed or OK.
+func Worst(cases []Case) Outcome {
+	worst := OK
+	for i := range cases {
+		if o := cases[i].Outcome(); o == Broken || o == Failed && worst == OK {
+			worst = o
+		}
+	}
+	return worst
+}
+
+// Outcome returns the worst outcome of the runs and expectations of the case: Broken, Failed or OK.
+func (c *Case) Outcome() Outcome {
+	if c.Err != nil {
+		return Broken
+	}
+	result := worst(c.Expectations)
+	for _, r := range c.Runs {
+		switch r.Outcome() {
+		case Broken:
+			return Broken
+		case Failed:
+			result = Failed
+		}
+	}
+	return result
+}
+
+func worst(all []Expectation) Outcome {
+	for i := range all {
+		if all[i].Outcome == Failed {
+			return Failed
+		}
+	}
+	return OK
+}
+
+// CountProbeErrors returns the number of probe runs that ended with an error. The kubelet ignores
+// them.
+func CountProbeErrors(records []trace.Record) int {
+	return trace.Count(records,
+		func(r *trace.Record) bool { return r.Kind == trace.ProbeExecuted && r.Result == trace.Error })
+}
+
+// CountRestarts returns the number of restarts of containers.
+func CountRestarts(records []trace.Record) int {
+	return trace.Count(records,
+		func(r *trace.Record) bool { return r.Kind == trace.ContainerStarted && r.Instance > 0 })
+}

@@ -1,0 +1,281 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/printable"
+	"probesim.dev/internal/value"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// at formats a virtual time. All times about a run are alike.
+func (r *Run) at(t virtual.Time) string { return trace.FormatTimeOf(r.end, t) }
+
+// span formats a duration, rounded to milliseconds, in the units of at.
+func (r *Run) span(d time.Duration) string {
+	d = d.Round(time.Millisecond)
+	if !trace.InMinutes(r.end) {
+		return strconv.FormatFloat(float64(d.Milliseconds())/1000, 'f', -1, 64) + "s"
+	}
+	return value.Format(d)
+}
+
+// clause describes a record in words that can follow "because". The effect is the previous link of
+// the chain, nil for the first one; the cause is the next record. A record that only passes its
+// cause on has an empty clause.
+func (r *Run) clause(rec, effect, cause *trace.Record) string {
+	switch rec.Kind {
+	case trace.StatusPatched:
+		return r.statusClause(rec, effect, cause)
+	case trace.ContainerStarted:
+		return r.startClause(rec, effect, cause)
+	case trace.ContainerExited:
+		return r.exitClause(rec, cause)
+	case trace.ContainerStopping:
+		return r.stopClause(rec, cause)
+	case trace.ProbeExecuted:
+		return r.probeClause(rec, cause)
+	case trace.Event:
+		return r.eventClause(rec, effect)
+	case trace.Step:
+		return r.stepClause(rec)
+	case trace.PodAdded:
+		return "the pod was added at " + r.at(rec.T)
+	case trace.PodDeleteRequested:
+		return "the deletion of the pod was requested at " + r.at(rec.T)
+	case trace.PodRemoved:
+		return "the pod was removed from the API server at " + r.at(rec.T)
+	case trace.KubeletStarted:
+		text := "the kubelet restarted at " + r.at(rec.T)
+		if effect != nil && effect.Kind == trace.StatusPatched {
+			text += " without its earlier probe results"
+		}
+		return text
+	case trace.KubeletStopped:
+		return "the kubelet stopped at " + r.at(rec.T)
+	}
+	return ""
+}
+
+// statusClause describes a change of Ready if it is the first link. Later links need no status
+// patch: its cause says more.
+func (r *Run) statusClause(rec, effect, cause *trace.Record) string {
+	if effect != nil || !slices.Contains(r.flips(rec.Pod, rec.T), rec) {
+		return ""
+	}
+	verb := "stopped being"
+	if rec.Status.Ready {
+		verb = "became"
+	}
+	text := fmt.Sprintf("%s %s Ready at %s", printable.Text(trace.PodName(rec.Pod)), verb, r.at(rec.T))
+	if cause != nil && rec.T.Sub(cause.T) > noticeable {
+		text += appended(append(r.outages(cause.T, rec.T, true),
+			r.postStartHooks(subject{rec.Pod, ""}, cause.T, rec.T)...))
+	}
+	return text
+}
+
+func (r *Run) startClause(rec, effect, cause *trace.Record) string {
+	if effect != nil && effect.Kind == trace.ContainerExited && r.isInitSuccess(effect) {
+		return "" // the success of the init container says enough
+	}
+	name := printable.Text(rec.Container)
+	text := fmt.Sprintf("%s started at %s", name, r.at(rec.T))
+	if rec.Instance > 0 {
+		text = fmt.Sprintf("%s restarted (restart %d) at %s", name, rec.Instance, r.at(rec.T))
+	}
+	if effect == nil && rec.Instance > 0 {
+		text = fmt.Sprintf("restart %d of %s at %s", rec.Instance, printable.Text(trace.PodName(rec.Pod))+"/"+name,
+			r.at(rec.T))
+	}
+	if effect != nil && effect.Kind == trace.StatusPatched {
+		text += r.readinessAfterStart(rec, effect.Status.Ready)
+	}
+	if cause == nil {
+		return text
+	}
+	return text + r.startDelay(rec, cause)
+}
+
+// readinessAfterStart says why the start alone changed Ready.
+func (r *Run) readinessAfterStart(start *trace.Record, ready bool) string {
+	c := r.spec(subject{start.Pod, start.Container})
+	switch {
+	case c == nil || r.probesChanged(start.Pod, start.T):
+	case c.ReadinessProbe == nil && c.StartupProbe == nil:
+		return " and has no startup or readiness probe"
+	case !ready && c.StartupProbe != nil:
+		return " and its startup probe had not succeeded yet"
+	case !ready:
+		return " and its readiness probe had not succeeded yet"
+	}
+	return ""
+}
+
+// appended joins parts to the clause before them.
+func appended(parts []string) string {
+	if len(parts) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(parts, "; ")
+}
+
+// exitCodeSIGKILL is the exit code of a process that SIGKILL ended.
+const exitCodeSIGKILL = 137
+
+func (r *Run) exitClause(rec, cause *trace.Record) string {
+	name := printable.Text(rec.Container)
+	exited := fmt.Sprintf("%s exited with code %d at %s", name, rec.ExitCode, r.at(rec.T))
+	switch {
+	case cause != nil && cause.Kind == trace.Step && cause.Reason == "kill" && cause.T == rec.T:
+		return "" // the clause of the step describes the exit
+	case exitsOnItsOwn(cause) && r.isInitSuccess(rec):
+		return fmt.Sprintf("the init container %s succeeded at %s", name, r.at(rec.T))
+	case cause == nil:
+		return "the program in " + exited
+	case cause.Kind == trace.ContainerStarted:
+		return fmt.Sprintf("the program in %s, %s after it started", exited, r.span(rec.T.Sub(cause.T)))
+	case cause.Kind != trace.ContainerStopping:
+		return exited
+	case rec.ExitCode == exitCodeSIGKILL && rec.T.Sub(cause.T) >= time.Duration(cause.GraceSeconds)*time.Second:
+		return fmt.Sprintf("%s was killed at %s, when its %ds grace period ended", name, r.at(rec.T),
+			cause.GraceSeconds) + r.inParentheses(r.exitRule(rec))
+	}
+	return fmt.Sprintf("%s, %s into its %ds grace period", exited, r.span(rec.T.Sub(cause.T)), cause.GraceSeconds) +
+		r.inParentheses(r.exitRule(rec))
+}
+
+// stopReasons explain the reasons of ContainerStopping.
+var stopReasons = map[string]string{
+	"LivenessProbe":        "after its liveness probe failed",
+	"StartupProbe":         "after its startup probe failed",
+	"FailedPostStartHook":  "after its postStart hook failed",
+	"ImageChanged":         "to change its image",
+	"Resized":              "to change its resources",
+	"RestartAllContainers": "to restart all containers of the pod",
+	"Deleted":              "to delete the pod",
+	"Evicted":              "to evict the pod",
+	"Stopped":              "along with its pod",
+}
+
+func (r *Run) stopClause(rec, cause *trace.Record) string {
+	text := fmt.Sprintf("the kubelet told %s to stop at %s", printable.Text(rec.Container), r.at(rec.T))
+	if reason, ok := stopReasons[rec.Reason]; ok {
+		text += " " + reason
+	}
+	killing := r.killing(subject{rec.Pod, rec.Container}, rec.Instance)
+	if killing == nil {
+		return text
+	}
+	if rec.T.Sub(killing.T) > time.Second/10 {
+		text += fmt.Sprintf(" (decided at %s%s)", r.at(killing.T), r.stopDelay(killing, rec.T))
+	}
+	if cause != nil && cause.Kind == trace.ProbeExecuted && killing.T.Sub(cause.T) > noticeable {
+		text += appended(r.obstacles(subject{rec.Pod, rec.Container}, cause.T, killing.T))
+	}
+	return text
+}
+
+// stopDelay says why the kubelet does not send the stop signal as soon as it decides to.
+func (r *Run) stopDelay(killing *trace.Record, until virtual.Time) string {
+	text := ""
+	if h := r.preStopHook(killing); h != nil {
+		if h.end > until {
+			return "; its preStop hook ran first, and was not over when its grace period ended"
+		}
+		text += "; its preStop hook ran first, until " + r.at(h.end)
+		if until.Sub(h.end) <= noticeable {
+			return text
+		}
+	}
+	if c := r.spec(subject{killing.Pod, killing.Container}); c != nil && podutil.IsRestartableInitContainer(c) {
+		text += "; sidecars stop last"
+	}
+	return text
+}
+
+func (r *Run) probeClause(rec, cause *trace.Record) string {
+	name := fmt.Sprintf("the %s probe", rec.Probe)
+	if p := r.pods[rec.Pod]; p != nil && len(p.Spec.Containers)+len(p.Spec.InitContainers) > 1 {
+		name += " of " + printable.Text(rec.Container)
+	}
+	if succeeded(rec) {
+		return name + " succeeded " + r.successDetails(rec) + r.firstRun(rec, cause)
+	}
+	return name + " failed " + r.failureDetails(rec)
+}
+
+// eventClause describes events that delay or end something. Of several back-offs in a row it
+// describes the last.
+func (r *Run) eventClause(rec, effect *trace.Record) string {
+	switch {
+	case rec.Reason == "Killing" && effect == nil:
+		return fmt.Sprintf("the kubelet began to stop %s at %s", printable.Text(rec.Container), r.at(rec.T))
+	case rec.Reason == "BackOff" && effect != nil && effect.Kind == trace.Event && effect.Reason == "BackOff":
+		return ""
+	case rec.Reason == "BackOff":
+		return r.backOffClause(rec)
+	case rec.Reason == "FailedPostStartHook":
+		return fmt.Sprintf("the postStart hook of %s failed at %s", printable.Text(rec.Container), r.at(rec.T))
+	case rec.Reason == "DeadlineExceeded":
+		return "the pod reached its activeDeadlineSeconds at " + r.at(rec.T)
+	case rec.Type == "Warning" && rec.Reason != "Unhealthy" && rec.Reason != "Evicted":
+		return fmt.Sprintf("the kubelet reported %s at %s: %s", rec.Reason, r.at(rec.T), printable.Text(rec.Message))
+	}
+	return ""
+}
+
+// backOffClause says how long the kubelet waits before it starts a container or pulls an image
+// again.
+func (r *Run) backOffClause(rec *trace.Record) string {
+	exit := r.lastExit(rec)
+	delay, known := r.backOff[rec.Step]
+	if !known || exit == nil {
+		return fmt.Sprintf("the kubelet was backing off at %s: %s", r.at(rec.T), printable.Text(rec.Message))
+	}
+	return fmt.Sprintf("the %s back-off after its exit lasted until %s", r.span(delay), r.at(exit.T.Add(delay)))
+}
+
+// lastExit returns the last exit of the record's container before the record, or nil.
+func (r *Run) lastExit(before *trace.Record) *trace.Record {
+	var exit *trace.Record
+	for _, rec := range r.lives[subject{before.Pod, before.Container}] {
+		if rec.Kind == trace.ContainerExited && rec.Step < before.Step {
+			exit = rec
+		}
+	}
+	return exit
+}
+
+func (r *Run) stepClause(rec *trace.Record) string {
+	when, message := r.at(rec.T), printable.Text(rec.Message)
+	if message == trace.StepOver {
+		return fmt.Sprintf("the %s step ended at %s", rec.Reason, when)
+	}
+	switch rec.Reason {
+	case "kill":
+		if rec.Message == "SIGTERM" {
+			return fmt.Sprintf("a kill step sent %s SIGTERM at %s", printable.Text(rec.Container), when)
+		}
+		return fmt.Sprintf("a kill step killed %s at %s (%s)", printable.Text(rec.Container), when, message)
+	case "evict":
+		return "the node ran short of memory at " + when
+	case "patch":
+		return fmt.Sprintf("the pod was patched at %s: %s", when, message)
+	case "resize":
+		return fmt.Sprintf("the resources of the pod were changed at %s: %s", when, message)
+	case "debug":
+		return fmt.Sprintf("an ephemeral container was added to the pod at %s: %s", when, message)
+	case "rebootNode":
+		return "the node went down to reboot at " + when
+	case "shutdownNode":
+		return "the node began a graceful shutdown at " + when
+	}
+	return strings.TrimSpace(fmt.Sprintf("the %s step ran at %s", rec.Reason, when) + " " + message)
+}

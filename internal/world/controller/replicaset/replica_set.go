@@ -1,0 +1,200 @@
+// Package replicaset simulates the ReplicaSet controller: it creates and deletes pods until a
+// ReplicaSet has as many as it wants. The rules are those of pkg/controller/replicaset at v1.37.0.
+// Adoption and release of pods are not simulated: a pod belongs to its owner.
+package replicaset
+
+import (
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"probesim.dev/internal/world/apiserver/store"
+	"probesim.dev/internal/world/controller"
+	"probesim.dev/sim"
+)
+
+// burst is how many pods one sync creates or deletes at most (BurstReplicas in replica_set.go).
+const burst = 500
+
+// kind is the owner in the references of pods.
+var kind = appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
+
+// Controller is the ReplicaSet controller.
+type Controller struct {
+	env          *controller.Env
+	client       *controller.Client
+	events       *controller.Events
+	sets         *controller.Informer
+	pods         *controller.Informer
+	queue        *controller.Queue
+	expectations *controller.Expectations
+	own          *controller.OwnWrites // nil before v1.36
+}
+
+// Start starts the controller in a component.
+func Start(env *controller.Env, f *controller.Informers) {
+	c := &Controller{
+		env: env, client: controller.NewClient(env), events: controller.NewEvents(env, "replicaset-controller"),
+		sets: f.Of(store.ReplicaSets), pods: f.Of(store.Pods), expectations: controller.NewExpectations(env.Sim),
+	}
+	if env.Profile.StaleControllerConsistencyReplicaSet {
+		c.own = controller.NewOwnWrites(f, store.Pods, store.ReplicaSets)
+	}
+	const queue = "replicaset"
+	c.queue = controller.NewQueue(env, queue, c.syncReplicaSet)
+	c.sets.HandleFor(queue, nil, c.setChanged)
+	c.pods.HandleFor(queue, nil, c.podChanged)
+}
+
+// setChanged queues a ReplicaSet, and forgets what is known of one that is gone (addRS, updateRS,
+// deleteRS).
+func (c *Controller) setChanged(old, o store.Object) {
+	if o == nil {
+		c.forget(store.Key(old))
+		o = old
+	}
+	c.queue.Add(store.Key(o))
+}
+
+func (c *Controller) forget(key string) {
+	c.expectations.Forget(key)
+	if c.own != nil {
+		c.own.Forget(key)
+	}
+}
+
+// podChanged queues the owner of a pod, and notes what the owner expects (addPod, updatePod,
+// deletePod).
+func (c *Controller) podChanged(old, o store.Object) {
+	before, _ := old.(*v1.Pod)
+	pod, exists := o.(*v1.Pod)
+	if !exists {
+		pod = before
+	}
+	owner := metav1.GetControllerOfNoCopy(pod)
+	if owner == nil || owner.Kind != kind.Kind {
+		return
+	}
+	key := pod.Namespace + "/" + owner.Name
+	rs, known := controller.Get[*appsv1.ReplicaSet](c.sets, key)
+	if !known || rs.UID != owner.UID {
+		return
+	}
+	switch {
+	case !exists || pod.DeletionTimestamp != nil:
+		c.expectations.DeletionObserved(key, store.Key(pod))
+	case before == nil:
+		c.expectations.CreationObserved(key)
+	}
+	c.queue.Add(key)
+	if exists && before != nil && pod.DeletionTimestamp == nil && rs.Spec.MinReadySeconds > 0 &&
+		!controller.IsPodReady(before) && controller.IsPodReady(pod) {
+		c.queue.AddAfter(key, c.firstLook(rs))
+	}
+}
+
+// firstLook returns how long after a pod has become Ready the controller looks whether it is
+// available. Before v1.34 it is a second more.
+func (c *Controller) firstLook(rs *appsv1.ReplicaSet) time.Duration {
+	wait := time.Duration(rs.Spec.MinReadySeconds) * time.Second
+	if !c.env.Profile.AvailabilityChecksOnTime {
+		wait += time.Second
+	}
+	return wait
+}
+
+// syncReplicaSet creates or deletes pods if all is known of what it did before, and writes the
+// status.
+func (c *Controller) syncReplicaSet(p *sim.Proc, key string) error {
+	if c.own != nil {
+		if err := c.own.Seen(key); err != nil {
+			return err
+		}
+	}
+	rs, ok := controller.Get[*appsv1.ReplicaSet](c.sets, key)
+	if !ok {
+		c.forget(key)
+		return nil
+	}
+	satisfied := c.expectations.Satisfied(key)
+	active, terminating := c.podsOf(rs)
+	var manageErr error
+	if satisfied && rs.DeletionTimestamp == nil {
+		manageErr = c.manageReplicas(p, key, active, rs)
+	}
+	now := c.env.Now()
+	updated, err := c.updateStatus(p, rs, c.calculateStatus(rs, active, terminating, manageErr, now))
+	if err != nil {
+		return err
+	}
+	if c.own != nil {
+		c.own.WroteAt(key, store.ReplicaSets, controller.VersionOf(updated))
+	}
+	if manageErr != nil {
+		return manageErr
+	}
+	c.planNextLook(key, updated, active, now)
+	return nil
+}
+
+// podsOf returns the pods of a ReplicaSet that run or will run, and those that terminate.
+func (c *Controller) podsOf(rs *appsv1.ReplicaSet) (active, terminating []*v1.Pod) {
+	for _, pod := range controller.List(c.pods, func(pod *v1.Pod) bool { return controller.OwnedBy(pod, rs.UID) }) {
+		switch {
+		case controller.IsPodActive(pod):
+			active = append(active, pod)
+		case !controller.IsPodTerminal(pod):
+			terminating = append(terminating, pod)
+		}
+	}
+	return active, terminating
+}
+
+// planNextLook queues a ReplicaSet again for the time when its next pod becomes available. Before
+// v1.34 the controller looks again after minReadySeconds, if all pods are Ready and not all are
+// available.
+func (c *Controller) planNextLook(key string, rs *appsv1.ReplicaSet, active []*v1.Pod, status time.Time) {
+	if rs.Spec.MinReadySeconds == 0 {
+		return
+	}
+	wait := time.Duration(rs.Spec.MinReadySeconds) * time.Second
+	if !c.env.Profile.AvailabilityChecksOnTime {
+		if rs.Status.ReadyReplicas == *rs.Spec.Replicas && rs.Status.AvailableReplicas != *rs.Spec.Replicas {
+			c.queue.AddAfter(key, wait)
+		}
+		return
+	}
+	if rs.Status.ReadyReplicas == rs.Status.AvailableReplicas {
+		return
+	}
+	if next, ok := controller.NextAvailability(active, rs.Spec.MinReadySeconds, status, c.env.Now()); ok {
+		wait = next
+	}
+	c.queue.AddAfter(key, wait)
+}
+
+// manageReplicas creates or deletes as many pods as are missing or too many.
+func (c *Controller) manageReplicas(p *sim.Proc, key string, active []*v1.Pod, rs *appsv1.ReplicaSet) error {
+	switch diff := len(active) - int(ptr.Deref(rs.Spec.Replicas, 1)); {
+	case diff < 0:
+		number := min(-diff, burst)
+		c.expectations.ExpectCreations(key, number)
+		created, err := c.slowStartBatch(p, number, key, rs)
+		for range number - created {
+			c.expectations.CreationObserved(key)
+		}
+		return err
+	case diff > 0:
+		victims := c.podsToDelete(rs, active, min(diff, burst))
+		names := make([]string, len(victims))
+		for i, pod := range victims {
+			names[i] = store.Key(pod)
+		}
+		c.expectations.ExpectDeletions(key, names)
+		return c.deletePods(p, key, rs, victims)
+	}
+	return nil
+}
