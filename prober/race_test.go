@@ -26,10 +26,10 @@ func (i interrupt) Choose(c choose.Choice, _ int) int {
 func (interrupt) Next([]choose.Choice) int       { return 0 }
 func (interrupt) Fraction(choose.Choice) float64 { return 0.5 }
 
-// The kubelet triggers the readiness worker before it stores the status (B6 in docs/bugs.md). If
-// the kubelet stores the status before the worker runs, the first probe is at 2 s. If the worker
-// runs first, it does not find the container, and the trigger only restarts the period: the first
-// probe is at 7 s. Without the restart of the period, it is at 5 s.
+// The kubelet triggers the readiness worker before it stores the status (B6 in
+// scenarios/library/bugs). If the kubelet stores the status before the worker runs, the first probe
+// is at 2 s. If the worker runs first, it does not find the container, and the trigger only
+// restarts the period: the first probe is at 7 s. Without the restart of the period, it is at 5 s.
 func TestTriggerRacesStoredStatus(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -66,7 +66,7 @@ func TestCauseOfAPatch(t *testing.T) {
 }
 
 // Statuses stored during a sync wait for its end. The next batch sends the newest status of each
-// pod and skips the versions before it (B55 in docs/bugs.md).
+// pod and skips the versions before it (B55 in scenarios/library/bugs).
 func TestOnlyTheNewestVersionIsSent(t *testing.T) {
 	w := newWorld(t)
 	w.latency = time.Second
@@ -305,7 +305,7 @@ func TestChangeOfTerminalPhaseIsNotHeldBack(t *testing.T) {
 }
 
 // A pod with a terminal phase is not ready in the API, whatever its stored status (B44 in
-// docs/bugs.md).
+// scenarios/library/bugs).
 func TestTerminalPhaseIsNeverReady(t *testing.T) {
 	for phase, reason := range map[v1.PodPhase]string{v1.PodSucceeded: "PodCompleted", v1.PodFailed: "PodFailed"} {
 		w := newWorld(t)

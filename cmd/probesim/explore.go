@@ -100,7 +100,7 @@ restarts, outages and moves only if --judge-all is set.
 Invariants:
 %s
 A known bug of the kubelet that breaks an invariant is listed as known, and is
-no failure: docs/bugs.md describes it.
+no failure: scenarios/library/bugs/README.md describes it.
 
 Output formats:
   text  findings and outcomes for a terminal (default)

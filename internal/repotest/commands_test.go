@@ -34,9 +34,9 @@ func TestReadme(t *testing.T) {
 	if os.Getenv(inReadme) != "" {
 		t.Skip("this run belongs to the go test command of the README")
 	}
-	upstream, err := filepath.Glob("docs/upstream/[0-9a-z]*.md")
+	upstream, err := filepath.Glob("conformance/upstream/[0-9a-z]*.md")
 	if err != nil || len(upstream) == 0 {
-		t.Fatalf("docs/upstream: %d texts, %v", len(upstream), err)
+		t.Fatalf("conformance/upstream: %d texts, %v", len(upstream), err)
 	}
 	for _, name := range slices.Concat(documents, upstream) {
 		t.Run(filepath.Base(name), func(t *testing.T) { testDocument(t, name) })

@@ -23,7 +23,7 @@ var (
 // and headings.
 func TestLinks(t *testing.T) {
 	pages := map[string]string{}
-	for _, pattern := range []string{"*.md", "*/*.md"} {
+	for _, pattern := range []string{"*.md", "*/*.md", "*/*/*.md", "*/*/*/*.md"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

@@ -50,7 +50,7 @@ func TestOnlyChangesAreSent(t *testing.T) {
 }
 
 // The channel holds 20 updates. A worker with the 21st update has stored its result and blocks
-// until the sync loop receives an update (B53 in docs/bugs.md).
+// until the sync loop receives an update (B53 in scenarios/library/bugs).
 func TestThe21stUpdateBlocks(t *testing.T) {
 	s := sim.New(sim.Options{})
 	m := NewManager(s, trace.Readiness, &trace.Recorder{})

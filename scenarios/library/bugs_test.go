@@ -15,7 +15,7 @@ import (
 )
 
 // bugsPage is generated from the scenarios with the label bug and from bugs/rows.json.
-const bugsPage = "../../docs/bugs.md"
+const bugsPage = "bugs/README.md"
 
 // row is a row of the page. Scenarios show the row, or the scenarios of the row As do, or Pending
 // says why none can.
@@ -38,7 +38,7 @@ var states = map[string]string{
 	"held":    "all simulated versions have the newer side",
 }
 
-// TestBugsPage checks that docs/bugs.md is up to date; -rewrite writes the page.
+// TestBugsPage checks that bugs/README.md is up to date; -rewrite writes the page.
 func TestBugsPage(t *testing.T) {
 	page := writeBugs(bugRows(t))
 	if rewrite := flag.Lookup("rewrite"); rewrite != nil && rewrite.Value.String() == "true" {

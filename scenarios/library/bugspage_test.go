@@ -62,9 +62,9 @@ probesim run scenarios/library/bugs/b18-started-carried-over.yaml
 Of %d rows, %d have scenarios, %d in all. The scenarios of another row show %d more. %d are pending: no scenario can show
 them yet. The comment at the top of each file has the trigger, the observation, and the reason with a file of the kubelet.
 
-The [real kubelet](proof.md#the-real-kubelet) of each release that the state names runs the scenario with the same trace and the same outcome of
+The [real kubelet](../../../conformance/proof.md#the-real-kubelet) of each release that the state names runs the scenario with the same trace and the same outcome of
 its expectations. Without names it is all five: v1.33, v1.34, v1.35, v1.36 and v1.37. With *1.38 differs*, the scenario also
-asserts what [Kubernetes 1.38](kubernetes-1.38.md) does, from source. [upstream](upstream) has texts for open issues.
+asserts what [Kubernetes 1.38](../../../docs/kubernetes-1.38.md) does, from source. [conformance/upstream](../../../conformance/upstream) has texts for open issues.
 
 A test generates this page from the scenarios with the label ` + "`bug`" + `: ` +
 	"`go test ./scenarios/library -rewrite`" + `.
@@ -89,7 +89,11 @@ func (r row) link() string {
 	if r.scenarios == nil {
 		return sentence(r.Title)
 	}
-	return fmt.Sprintf("[%s](../scenarios/library/%s)", sentence(r.Title), r.scenarios[0].File)
+	file := r.scenarios[0].File
+	if own, ok := strings.CutPrefix(file, "bugs/"); ok {
+		return fmt.Sprintf("[%s](%s)", sentence(r.Title), own)
+	}
+	return fmt.Sprintf("[%s](../%s)", sentence(r.Title), file)
 }
 
 // issues returns links to issues and pull requests, by number, and to files, by name.
@@ -129,7 +133,7 @@ func (r row) stateText(waits map[string]bool) string {
 	also := ""
 	for _, v := range versions(r.scenarios[0]) {
 		if p, _ := profile.Named(v); p.Preview() {
-			also = "; [1.38](kubernetes-1.38.md) differs"
+			also = "; [1.38](../../../docs/kubernetes-1.38.md) differs"
 			continue
 		}
 		compared = append(compared, v)

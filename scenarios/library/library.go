@@ -4,7 +4,7 @@
 //	e2e/         probe tests of Kubernetes' end-to-end suite (test/e2e/common/node/container_probe.go), one per file, with
 //	             the assertions of the test and, because they are often weak, its intention
 //	lifecycle/   init containers, sidecars, hooks, restart policies of containers, readiness gates, restarts and outages
-//	bugs/        known bugs and changes around probes and restarts: one row of docs/bugs.md per file
+//	bugs/        known bugs and changes around probes and restarts: one row of its README per file
 //	versions/    other differences between releases of Kubernetes
 //	manifests/   manifests of well-known projects; the files in manifests/published are unchanged copies, those in
 //	             manifests/charts are written from the default values of charts

@@ -76,7 +76,7 @@ func All() []Invariant {
 // Known is a bug of the kubelet that breaks an invariant, and that a scenario of the library
 // asserts.
 type Known struct {
-	Bug      string // its row in docs/bugs.md, such as B22; empty: it has none
+	Bug      string // its row in scenarios/library/bugs, such as B22; empty: it has none
 	Issue    string // the number of the issue or pull request, such as #141155; may be empty
 	Scenario string // the file in the library that asserts it, if it has no row
 }

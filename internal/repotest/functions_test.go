@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// functionRow matches a row of the tables in docs/architecture.md that say where a function of the
+// functionRow matches a row of the tables in kubelet/README.md that say where a function of the
 // kubelet is: its last two cells are the function here and a link to its file.
 var functionRow = regexp.MustCompile("^\\|.*\\| `([^`]+)` \\| \\[([^]]+)\\]\\(\\.\\./([^)]+)\\) \\|$")
 
-// TestArchitectureTable checks that each function named in the tables of docs/architecture.md
-// exists in its file.
-func TestArchitectureTable(t *testing.T) {
-	const file = "docs/architecture.md"
+// TestFunctionTable checks that each function named in the tables of kubelet/README.md exists in
+// its file.
+func TestFunctionTable(t *testing.T) {
+	const file = "kubelet/README.md"
 	_, after, begins := strings.Cut(read(t, file), "<!-- functions -->")
 	tables, _, ends := strings.Cut(after, "<!-- end of functions -->")
 	if !begins || !ends {
