@@ -38,11 +38,11 @@ func fieldsIn(text string) []string {
 	return slices.Compact(list)
 }
 
-// TestTraceTables compares the tables of docs/trace.md with the table of kinds: subjects, fields,
-// and the possible values of fields that have few.
+// TestTraceTables compares the tables of docs/trace.md and of the README of package trace with the
+// table of kinds: subjects, fields, and the possible values of fields that have few.
 func TestTraceTables(t *testing.T) {
 	seen := map[trace.Kind]bool{}
-	for line := range strings.Lines(read(t, "../../docs/trace.md")) {
+	for line := range strings.Lines(read(t, "../../docs/trace.md") + read(t, "../README.md")) {
 		cells := strings.Split(strings.TrimSpace(line), "|")
 		if len(cells) != 6 || kindOf(trace.Kind(slices.Concat(tokens(cells[1]), []string{""})[0])) == nil {
 			continue
@@ -74,7 +74,7 @@ func TestTraceTables(t *testing.T) {
 	}
 	for _, k := range table {
 		if !seen[k.Kind] {
-			t.Errorf("docs/trace.md lacks %s", k.Kind)
+			t.Errorf("docs/trace.md and trace/README.md lack %s", k.Kind)
 		}
 	}
 }
