@@ -163,7 +163,7 @@ Rows for --require:
 
 Output formats:
   table      the verdict and tables for a terminal (default)
-  json       stable JSON, described in docs/check.md
+  json       stable JSON, described in docs/json.md
   markdown   tables for a pull request
   html       a page with the limits as bars
   github     annotations for GitHub Actions, and tables in the job summary

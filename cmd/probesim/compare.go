@@ -79,7 +79,7 @@ that.
 
 Output formats:
   table      tables for a terminal (default)
-  json       stable JSON, described in docs/compare.md
+  json       stable JSON, described in docs/json.md
   markdown   tables for a comment on a pull request
   html       a self-contained page that draws both settings on one axis
 

@@ -104,7 +104,7 @@ no failure: scenarios/library/bugs/README.md describes it.
 
 Output formats:
   text  findings and outcomes for a terminal (default)
-  json  stable JSON, described in docs/explore.md
+  json  stable JSON, described in docs/json.md
   html  a page with the first run of each outcome: its timeline, where it parts
         from the run as written, and what fails
 

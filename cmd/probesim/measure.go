@@ -62,7 +62,7 @@ docs/measure.md has the queries.
 
 Output formats:
   table        a table, and what is not known (default)
-  json         stable JSON, described in docs/measure.md
+  json         stable JSON, described in docs/json.md
   annotations  annotations of workloads for probesim check
   config       a .probesim.yaml for probesim check
 

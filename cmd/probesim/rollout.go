@@ -138,7 +138,7 @@ allow losses only with --allow-annotations.
 
 Output formats:
   table      the verdict and tables for a terminal (default)
-  json       stable JSON, described in docs/rollout.md
+  json       stable JSON, described in docs/json.md
   markdown   tables for a pull request
   html       a page with the verdict and the picture of the worst run
   github     annotations for GitHub Actions, and tables in the job summary

@@ -85,7 +85,7 @@ Output formats:
          --details also other settings, and the check before and after
   patch  strategic merge patches for 'kubectl patch --patch-file'
   yaml   the manifests with the fields changed in place; comments stay
-  json   stable JSON, described in docs/tune.md
+  json   stable JSON, described in docs/json.md
   html   a page with a plot of the settings to choose from, or with the worst
          rollout before and after
 

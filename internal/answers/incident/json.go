@@ -29,7 +29,7 @@ func (r *Recording) Title() string {
 	return text + "; t=0 is " + r.Zero().Format(time.RFC3339)
 }
 
-// json returns the fact with the fields that its kind has. docs/incident.md describes its form.
+// json returns the fact with the fields that its kind has. docs/json.md describes its form.
 func (f *Fact) json() any {
 	type update struct {
 		Count int `json:"count"`

@@ -62,7 +62,7 @@ type Question struct {
 	Command string `json:"command,omitempty"` // the command that answers it; empty if there is none
 }
 
-// Verdict says why one container is in trouble, or the pod if Container is empty. docs/incident.md
+// Verdict says why one container is in trouble, or the pod if Container is empty. docs/json.md
 // describes its form in JSON. Fields are only added.
 type Verdict struct {
 	Pod       *incident.Pod `json:"-"`
