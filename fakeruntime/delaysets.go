@@ -7,8 +7,8 @@ import (
 )
 
 // DelaySet returns the delays of a kind of node: fast, typical or slow. It sets all of them, as the
-// ranges in which the latencies of such nodes lie. docs/nodes.md describes how they were measured.
-// It returns false for other names.
+// ranges in which the latencies of such nodes lie. fakeruntime/README.md says how they were
+// measured. It returns false for other names.
 func DelaySet(name string) (Delays, bool) {
 	set := slices.Index(delaySets, name)
 	if set < 0 {

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write docs/field.svg and the table of docs/nodes.md")
+var update = flag.Bool("update", false, "write docs/field.svg and the table of fakeruntime/README.md")
 
 // fieldTimes are quantiles of times on real clusters.
 //
@@ -46,13 +46,13 @@ const fieldNodes = 200
 // fieldVersion is the simulated release whose rules are nearest to those of the clusters.
 const fieldVersion = "v1.34"
 
-// TestField checks that docs/nodes.md shows the recorded distributions beside the simulated ones.
-// Run it with -update to draw them again.
+// TestField checks that fakeruntime/README.md shows the recorded distributions beside the simulated
+// ones. Run it with -update to draw them again.
 func TestField(t *testing.T) {
 	panels := fieldPanels(t)
 	for file, make := range map[string]func(old []byte) []byte{
-		"../../../docs/field.svg": func([]byte) []byte { return drawField(panels) },
-		"../../../docs/nodes.md":  func(old []byte) []byte { return tableOfField(t, old, panels) },
+		"../../../docs/field.svg":        func([]byte) []byte { return drawField(panels) },
+		"../../../fakeruntime/README.md": func(old []byte) []byte { return tableOfField(t, old, panels) },
 	} {
 		old, err := os.ReadFile(file)
 		if err != nil && !*update {
@@ -132,7 +132,7 @@ func fieldPanels(t *testing.T) []panel {
 	return panels
 }
 
-// Marks around the table in docs/nodes.md.
+// Marks around the table in fakeruntime/README.md.
 const fieldBegin, fieldEnd = "<!-- field -->\n\n", "\n<!-- end of field -->"
 
 // tableOfField returns the page with a new table.
@@ -141,7 +141,7 @@ func tableOfField(t *testing.T, page []byte, panels []panel) []byte {
 	before, rest, ok := strings.Cut(string(page), fieldBegin)
 	_, after, ends := strings.Cut(rest, fieldEnd)
 	if !ok || !ends {
-		t.Fatalf("docs/nodes.md lacks the marks %s%s", fieldBegin, fieldEnd)
+		t.Fatalf("fakeruntime/README.md lacks the marks %s%s", fieldBegin, fieldEnd)
 	}
 	var b strings.Builder
 	b.WriteString("| time | " + panels[0].curves[0].name + ": 5%, median, 95% | " + panels[0].curves[2].name +
