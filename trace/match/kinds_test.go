@@ -110,33 +110,6 @@ func TestPodEventsOfThePage(t *testing.T) {
 	}
 }
 
-// TestFormatRecords compares the list of observable kinds in docs/format.md with the table.
-func TestFormatRecords(t *testing.T) {
-	_, text, found := strings.Cut(read(t, "../../docs/format.md"), "\nRecords: ")
-	text, _, ends := strings.Cut(text, "You can also use")
-	if !found || !ends {
-		t.Fatal("docs/format.md has no list of records")
-	}
-	item := regexp.MustCompile("`([A-Z][A-Za-z]+)`(?:\\s\\(([^)]*)\\))?")
-	seen := map[trace.Kind]bool{}
-	for _, m := range item.FindAllStringSubmatch(text, -1) {
-		k := kindOf(trace.Kind(m[1]))
-		if k == nil {
-			t.Errorf("unknown kind %s", m[1])
-			continue
-		}
-		seen[k.Kind] = true
-		if got, want := fieldsIn(m[2]), slices.Sorted(slices.Values(k.Fields)); !slices.Equal(got, want) {
-			t.Errorf("%s has the fields %v, not %v", m[1], want, got)
-		}
-	}
-	for _, k := range table {
-		if k.Kind.Observable() && !seen[k.Kind] {
-			t.Errorf("docs/format.md lacks %s", k.Kind)
-		}
-	}
-}
-
 // TestWordsOccurInTheSource checks that the code that writes records contains each reason of the
 // table, so that no expectation about a reason holds only because nothing has it.
 func TestWordsOccurInTheSource(t *testing.T) {
