@@ -42,11 +42,11 @@ func (s *shards) same(flags string) {
 	}
 }
 
-// TestExploreJob checks the indexed Job of docs/explore.md against the types of the API, and runs
+// TestExploreJob checks the indexed Job of examples/explore against the types of the API, and runs
 // its command for each index.
 func TestExploreJob(t *testing.T) {
 	var job batchv1.Job
-	if err := sigsyaml.UnmarshalStrict([]byte(yamlBlocks(t, "docs/explore.md")["job.yaml"]), &job); err != nil {
+	if err := sigsyaml.UnmarshalStrict([]byte(read(t, "examples/explore/job.yaml")), &job); err != nil {
 		t.Fatal(err)
 	}
 	if job.APIVersion != "batch/v1" || job.Kind != "Job" || job.Spec.CompletionMode == nil ||
@@ -73,7 +73,7 @@ func TestExploreJob(t *testing.T) {
 	s.same("")
 }
 
-// TestExploreMatrix runs the commands of the workflow of docs/explore.md, with fewer runs.
+// TestExploreMatrix runs the commands of the workflow of examples/explore, with fewer runs.
 func TestExploreMatrix(t *testing.T) {
 	type step struct{ Run string }
 	workflow := parse[struct {
@@ -87,7 +87,7 @@ func TestExploreMatrix(t *testing.T) {
 				Steps []step
 			}
 		}
-	}](t, yamlBlocks(t, "docs/explore.md")["explore.yaml"])
+	}](t, read(t, "examples/explore/workflow.yaml"))
 	const flags = "--runs 150 --policy canonical,orders,seeds"
 	s, ran := newShards(t), 0
 	for _, shard := range workflow.Jobs.Explore.Strategy.Matrix.Shard {
