@@ -34,7 +34,7 @@ func newTune() *cobra.Command {
 		})
 	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(tuneOutputs, ", ")+".")
 	cmd.Flags().BoolVar(&o.details, "details", false,
-		"Also show all margins, other settings, and the check before and after the changes.")
+		"Also show all margins, and the check before and after the changes.")
 	cmd.Flags().StringVar(&o.margin, "margin", "20%",
 		"By which `share` limits exceed what is required, such as 20% or 0%. With 0%, a preStop sleep is as short as "+
 			"runs allow.")
@@ -82,12 +82,12 @@ tune says which of them contradict each other.
 
 Output formats:
   table  the changes, the margins and what gets worse (default); with
-         --details also other settings, and the check before and after
+         --details also the check before and after
   patch  strategic merge patches for 'kubectl patch --patch-file'
   yaml   the manifests with the fields changed in place; comments stay
   json   stable JSON, described in docs/json.md
-  html   a page with a plot of the settings to choose from, or with the worst
-         rollout before and after
+  html   a page with the changes and the check before and after, or with the
+         worst rollout before and after
 
 Exit codes:
   0    there are settings that meet the requirements

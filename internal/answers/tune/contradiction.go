@@ -113,6 +113,13 @@ func (s *search) wider(c *Container) *Wider {
 	return nil
 }
 
+// about returns the requirements that depend on a probe.
+func about(k kind, x setting, list check.Requirements) check.Requirements {
+	return slices.DeleteFunc(slices.Clone(list), func(q check.Requirement) bool {
+		return !slices.ContainsFunc(relevant(x, q.Row), func(p place) bool { return p.kind == k })
+	})
+}
+
 // roundUp returns the next round number above n.
 func roundUp(n int32) int32 {
 	step := int64(1)

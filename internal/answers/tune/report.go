@@ -68,7 +68,6 @@ type Container struct {
 	Tight bool   `json:"tight,omitempty"` // no setting has the margin: this one just meets the requirements
 	// Contradictions say why no setting meets the requirements.
 	Contradictions []Contradiction `json:"contradictions,omitempty"`
-	Frontiers      []Frontier      `json:"frontiers,omitempty"`
 	Settings       int             `json:"settings"` // rows of settings that were computed
 
 	now   setting          // with the changes
@@ -127,27 +126,6 @@ type Contradiction struct {
 	Best check.Seconds `json:"best"`
 	By   check.Seconds `json:"by"`
 	Text string        `json:"text"`
-}
-
-// Frontier shows the trade between the limits of a probe, which prevent wrong kills, and its times,
-// which say how fast it acts.
-type Frontier struct {
-	Probe    string          `json:"probe"`
-	Limit    check.RowID     `json:"limit"`
-	Time     check.RowID     `json:"time"`
-	Settings []FrontierPoint `json:"settings"` // none is better than another one in all figures
-}
-
-// FrontierPoint is a setting of a probe.
-type FrontierPoint struct {
-	Period    int32         `json:"periodSeconds"`
-	Timeout   int32         `json:"timeoutSeconds"`
-	Threshold int32         `json:"failureThreshold"`
-	PerMinute float64       `json:"probesPerMinute"`
-	Limit     check.Seconds `json:"limit"` // the limit that always holds
-	Time      check.Seconds `json:"time"`  // the worst time
-	Met       bool          `json:"met"`   // all requirements hold
-	Chosen    bool          `json:"chosen,omitempty"`
 }
 
 // Met reports whether all requirements can be met.

@@ -12,7 +12,7 @@ import (
 // TextOptions say how to write a report for a terminal.
 type TextOptions struct {
 	report.Options
-	Details bool // all margins, and the settings to choose from
+	Details bool // all margins
 }
 
 // Text writes the report for people: for each container the changes, which requirements they meet,
@@ -108,10 +108,6 @@ func (t *writer) container(r *Report, title string, c *Container) {
 		}
 		t.Line(0, note, report.Plain)
 	}
-	for i := range c.Frontiers {
-		t.Gap()
-		t.frontier(&c.Frontiers[i])
-	}
 }
 
 func nodes(r *Report) string {
@@ -154,26 +150,4 @@ func (c *Container) after(field string) int32 {
 		}
 	}
 	return 0
-}
-
-func (t *writer) frontier(f *Frontier) {
-	t.Line(0, fmt.Sprintf("Settings of the %s probe that keep its limits:", f.Probe), report.Plain)
-	table := &report.Table{Left: 1}
-	table.Head("", "timeout", string(f.Limit)+" always", string(f.Time)+" at worst", "a minute", "")
-	for _, p := range f.Settings {
-		note, style := "", report.Plain
-		switch {
-		case p.Chosen:
-			note, style = "chosen", report.Good
-		case !p.Met:
-			note, style = "not enough", report.Dim
-		}
-		var row []report.Cell
-		for _, text := range []string{fmt.Sprintf("%ds x %d", p.Period, p.Threshold), fmt.Sprintf("%ds", p.Timeout),
-			check.FormatDown(p.Limit), check.FormatTime(p.Time), fmt.Sprintf("%.4g", p.PerMinute), note} {
-			row = append(row, report.Cell{Text: text, Style: style})
-		}
-		table.Row(row...)
-	}
-	t.Table(table)
 }

@@ -172,7 +172,6 @@ func (x *task) tune(c *Container, o *check.Options, margin float64) error {
 		c.Note = strings.TrimSpace(c.Note + " The readiness probe asks whether the port accepts connections. If the " +
 			"program has an endpoint that says whether it can serve, ask that.")
 	}
-	s.frontiers(c)
 	return nil
 }
 

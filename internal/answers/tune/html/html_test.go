@@ -21,12 +21,6 @@ func sample(text string) *tune.Report {
 			Wider:   &tune.Wider{Field: text, Value: 20, Requirement: text, Margin: s(5)},
 			Costs:   []tune.Cost{{Row: check.RowID(text), Before: s(20), After: s(30)}},
 			Note:    text,
-			Frontiers: []tune.Frontier{{Probe: "liveness", Limit: check.Stall, Time: check.Detect,
-				Settings: []tune.FrontierPoint{
-					{Period: 5, Timeout: 1, Threshold: 4, PerMinute: 12, Limit: s(16), Time: s(21), Met: true,
-						Chosen: true},
-					{Period: 10, Timeout: 1, Threshold: 3, PerMinute: 6, Limit: s(21), Time: s(31)},
-				}}},
 		}, {Name: "other", Contradictions: []tune.Contradiction{{Text: text}}}}},
 		{Kind: text, Name: text, Problem: text, Impossible: []string{text},
 			Missing:   []tune.Missing{{Requirement: text, Reason: text}},
@@ -57,23 +51,6 @@ func TestHostileNames(t *testing.T) {
 		if strings.ContainsAny(page, "\x1b\u2028") {
 			t.Errorf("%q: the page has control characters", evil)
 		}
-	}
-}
-
-// TestPlot checks where the settings are: the axes have room for a tenth more than the greatest
-// values.
-func TestPlot(t *testing.T) {
-	p := newPlot(&sample("name").Workloads[0].Containers[0].Frontiers[0], "p")
-	for i, want := range []point{
-		{X: round(left + (right-left)*21/34.1), Y: round(base - (base-top)*16/23.1), Kind: "chosen", Name: "5s × 4"},
-		{X: round(left + (right-left)*31/34.1), Y: round(base - (base-top)*21/23.1), Kind: "missed", Name: "10s × 3"},
-	} {
-		if got := p.Points[i]; got.X != want.X || got.Y != want.Y || got.Kind != want.Kind || got.Name != want.Name {
-			t.Errorf("the setting is %+v, want %+v", got, want)
-		}
-	}
-	if got := len(p.XTicks); got < 3 || got > 8 {
-		t.Errorf("the axis has %d ticks", got)
 	}
 }
 
