@@ -18,6 +18,7 @@ import (
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
 )
@@ -47,7 +48,7 @@ type MeetRequirementsMatcher struct {
 	requirements string
 	kubernetes   []string
 	delays       string
-	start        check.Durations
+	start        value.Durations
 	kind, name   string // the only workload; empty: all
 
 	verified []verified
@@ -76,7 +77,7 @@ func (m *MeetRequirementsMatcher) WithDelays(name string) *MeetRequirementsMatch
 // WithStart says how long a start of the programs takes, except those of sidecars. The time to
 // recover includes the longest start.
 func (m *MeetRequirementsMatcher) WithStart(least, greatest time.Duration) *MeetRequirementsMatcher {
-	m.start.Ordinary = &check.Interval{Min: least, Max: greatest}
+	m.start.Ordinary = &value.Interval{Min: least, Max: greatest}
 	return m
 }
 
@@ -84,9 +85,9 @@ func (m *MeetRequirementsMatcher) WithStart(least, greatest time.Duration) *Meet
 func (m *MeetRequirementsMatcher) WithStartOf(container string, least,
 	greatest time.Duration) *MeetRequirementsMatcher {
 	if m.start.Of == nil {
-		m.start.Of = map[string]check.Interval{}
+		m.start.Of = map[string]value.Interval{}
 	}
-	m.start.Of[container] = check.Interval{Min: least, Max: greatest}
+	m.start.Of[container] = value.Interval{Min: least, Max: greatest}
 	return m
 }
 

@@ -26,6 +26,7 @@ import (
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
 )
@@ -272,10 +273,10 @@ func (o *checkOptions) parse(outputs ...string) (check.Options, error) {
 		}
 		c.Nodes = set
 	}
-	if c.Start, err = parseAll("start", o.start, check.ParseDurations); err != nil {
+	if c.Start, err = parseAll("start", o.start, value.ParseDurations); err != nil {
 		return c, err
 	}
-	if c.Stop, err = parseAll("stop", o.stop, check.ParseDurations); err != nil {
+	if c.Stop, err = parseAll("stop", o.stop, value.ParseDurations); err != nil {
 		return c, err
 	}
 	c.Require, err = parseAll("require", o.require, check.ParseRequirements)

@@ -176,7 +176,7 @@ func (o *initOptions) starts(cmd *cobra.Command, d *draft.Options) (func(*manife
 		for _, revision := range r.Revisions(is.Kind, is.Namespace, is.Name) { // the newest counts
 			for _, c := range revision.Containers {
 				if c.Name == container && c.Start != nil {
-					_, longest = c.Start.Whole()
+					longest = c.Start.Whole().Max
 				}
 			}
 		}

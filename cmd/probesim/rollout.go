@@ -251,15 +251,13 @@ func (o *rolloutFlags) options(ctx context.Context, cmd *cobra.Command) (r rollo
 		}
 		r.Replicas = &o.replicas
 	}
-	var latency value.Draw
-	if err := latency.UnmarshalText([]byte(o.latency)); err != nil {
+	if r.Latency, err = value.ParseInterval(o.latency); err != nil {
 		return r, fmt.Errorf("--latency: %w", err)
 	}
-	r.Latency = check.Interval(latency)
-	if r.App.Start, err = parseAll("start", o.start, check.ParseDurations); err != nil {
+	if r.App.Start, err = parseAll("start", o.start, value.ParseDurations); err != nil {
 		return r, err
 	}
-	if r.App.Stop, err = parseAll("stop", o.stop, check.ParseDurations); err != nil {
+	if r.App.Stop, err = parseAll("stop", o.stop, value.ParseDurations); err != nil {
 		return r, err
 	}
 	for _, text := range o.app {

@@ -2,14 +2,13 @@ package value
 
 import (
 	"fmt"
-	"time"
 
 	"probesim.dev/internal/strict"
 )
 
 // Draw is a duration that a run draws uniformly from a closed range, written 45s or 40s..50s. A run
 // without a seed takes the middle.
-type Draw struct{ Min, Max time.Duration }
+type Draw Interval
 
 // UnmarshalText parses a draw.
 func (d *Draw) UnmarshalText(text []byte) error {

@@ -1,17 +1,18 @@
 package bounds
 
 import (
-	"math"
 	"time"
+
+	"probesim.dev/internal/value"
 )
 
 // Never is the value of an end that nothing reaches: nothing happens, however long the misfortune
 // lasts.
-const Never time.Duration = math.MaxInt64
+const Never = value.Never
 
 // LongestLimit is the greatest limit or time that bounds determine. A probe that needs longer to
 // stop a container counts as none.
-const LongestLimit = 6 * time.Hour
+const LongestLimit = value.LongestLimit
 
 // Range is the range of a time over everything that varies.
 //

@@ -2,7 +2,8 @@ package check
 
 import (
 	"slices"
-	"time"
+
+	"probesim.dev/internal/value"
 )
 
 // find returns a workload of the report by its kind, namespace and name, or nil. Its file can have
@@ -35,18 +36,14 @@ func (w *Workload) container(name string) *Container {
 
 // known returns how long the start or the stop of a container takes, as an annotation with some key
 // says, or nil.
-func (c *Container) known(key string) *Interval {
+func (c *Container) known(key string) *value.Interval {
 	if c == nil {
 		return nil
 	}
-	span := c.Start
 	if key == StopAnnotation {
-		span = c.Stop
+		return c.Stop
 	}
-	if span == nil {
-		return nil
-	}
-	return &Interval{time.Duration(span.Least), time.Duration(span.Greatest)}
+	return c.Start
 }
 
 // required returns the requirements of the workload on containers that it still has.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"probesim.dev/internal/value"
+
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
@@ -29,8 +31,8 @@ type Options struct {
 	Profiles []profile.Profile  // versions of Kubernetes; empty: the newest
 	Nodes    fakeruntime.Delays // the latencies of the nodes; a nil field is the default of its delay
 	Delays   string             // name of the delays of Nodes, for reports
-	Start    Durations          // how long the programs take to start
-	Stop     Durations          // how long they take from SIGTERM to their exit
+	Start    value.Durations    // how long the programs take to start
+	Stop     value.Durations    // how long they take from SIGTERM to their exit
 	// Require lists what must hold for each workload. The annotations of a workload, or else of its
 	// pod template, can ask for more than Start, Stop and Require.
 	Require Requirements
@@ -191,13 +193,13 @@ func (c *Checker) finish() {
 }
 
 // start returns how long a start of the container is known to take, or nil.
-func (c *container) start() *Interval { return c.workload.terms.Start(c.spec.Name) }
+func (c *container) start() *value.Interval { return c.workload.terms.Start(c.spec.Name) }
 
 // measured returns what the pods of the workload show of the container, or nil.
 func (c *container) measured() *Measured { return c.workload.terms.measured[c.spec.Name] }
 
 // stop returns how long the container is known to take from SIGTERM to its exit, or nil.
-func (c *container) stop() *Interval { return c.workload.terms.Stop(c.spec.Name) }
+func (c *container) stop() *value.Interval { return c.workload.terms.Stop(c.spec.Name) }
 
 // rowName returns a row of the container as the flag --row of the command takes it. The name of the
 // workload is part of it if its file has several.

@@ -833,7 +833,7 @@ func (r *result) untilSIGTERM() string {
 }
 
 // killedInStop compares the known time from SIGTERM to the exit with the time until SIGKILL.
-func killedInStop(r *result, stop *Interval) []Finding {
+func killedInStop(r *result, stop *value.Interval) []Finding {
 	left := time.Duration(r.deleted.SIGKILL - r.deleted.SIGTERM)
 	if stop.Max <= left {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/scenarios/whatif"
+	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 )
 
@@ -43,7 +44,7 @@ func special(list []check.Finding) []check.Finding {
 func TestFindings(t *testing.T) {
 	for _, test := range []struct {
 		name, container string
-		start           *check.Interval
+		start           *value.Interval
 		want            string // id and line of each finding
 	}{
 		{name: "fine", container: `
@@ -99,14 +100,14 @@ readinessProbe: {httpGet: {port: 80}, periodSeconds: 2}`},
 startupProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 30}
 readinessProbe: {httpGet: {path: /ready, port: 80}, initialDelaySeconds: 2, periodSeconds: 5}
 livenessProbe: {httpGet: {path: /live, port: 80}, initialDelaySeconds: 90, periodSeconds: 5, failureThreshold: 10}`},
-		{name: "starts that are too long", want: "start-killed:9", start: &check.Interval{Min: 3e9, Max: 9e9},
+		{name: "starts that are too long", want: "start-killed:9", start: &value.Interval{Min: 3e9, Max: 9e9},
 			container: `startupProbe: {httpGet: {port: 80}, periodSeconds: 1, failureThreshold: 5}`},
-		{name: "starts that are almost too long", want: "start-tight:9", start: &check.Interval{Min: 3e9, Max: 8500e6},
+		{name: "starts that are almost too long", want: "start-tight:9", start: &value.Interval{Min: 3e9, Max: 8500e6},
 			container: `startupProbe: {httpGet: {port: 80}, periodSeconds: 1, failureThreshold: 10}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			manifest := pod(test.container)
-			r := checked(t, manifest, check.Options{Start: check.Durations{Ordinary: test.start}})
+			r := checked(t, manifest, check.Options{Start: value.Durations{Ordinary: test.start}})
 			var got []string
 			for _, f := range special(r.Workloads[0].Containers[0].Findings) {
 				got = append(got, fmt.Sprintf("%s:%d", f.ID, f.Line))
@@ -260,7 +261,7 @@ var typical, _ = fakeruntime.DelaySet("typical")
 func TestStartKilledOnFewNodes(t *testing.T) {
 	manifest := pod("startupProbe: {httpGet: {port: 80}, periodSeconds: 30, failureThreshold: 3}")
 	for _, longest := range []time.Duration{65 * time.Second, 90 * time.Second} {
-		r := checked(t, manifest, check.Options{Start: check.Durations{Ordinary: &check.Interval{Min: 62 * time.Second,
+		r := checked(t, manifest, check.Options{Start: value.Durations{Ordinary: &value.Interval{Min: 62 * time.Second,
 			Max: longest}}})
 		c := r.Workloads[0].Containers[0]
 		i := slices.IndexFunc(c.Findings, func(f check.Finding) bool { return f.ID == check.StartKilled })
@@ -328,14 +329,14 @@ readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 5, failureThr
 // finding, and that each finding has a summary.
 func TestFixes(t *testing.T) {
 	edit := regexp.MustCompile(`(\w+Probe)\.(\w+) (\d+) -> (\d+)`)
-	starts := check.Durations{Ordinary: &check.Interval{Min: 3e9, Max: 29e9}}
+	starts := value.Durations{Ordinary: &value.Interval{Min: 3e9, Max: 29e9}}
 	for container, o := range map[string]check.Options{
 		"startupProbe: {httpGet: {port: 80}, periodSeconds: 3, " +
 			"failureThreshold: 5}": {Start: starts},
 		"startupProbe: {httpGet: {port: 80}, periodSeconds: 3, " +
 			"failureThreshold: 11}": {Start: starts},
 		"startupProbe: {httpGet: {port: 80}, periodSeconds: 1, " +
-			"failureThreshold: 31}": {Start: check.Durations{Ordinary: &check.Interval{Min: 3e9, Max: 29500e6}},
+			"failureThreshold: 31}": {Start: value.Durations{Ordinary: &value.Interval{Min: 3e9, Max: 29500e6}},
 			Nodes: typical},
 		"livenessProbe: {exec: {command: [live]}, periodSeconds: 2, " +
 			"failureThreshold: 40}": {},

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"probesim.dev/internal/value"
+
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/kube/profile"
 	"probesim.dev/trace"
@@ -67,8 +69,10 @@ func (r *result) measure() error {
 	}
 	r.deleted = r.simulation.deleted()
 	if stop := r.container.stop(); stop != nil {
-		exit := func(after time.Duration) Seconds { return min(r.deleted.SIGTERM+Seconds(after), r.deleted.SIGKILL) }
-		r.deleted.Exit = &Span{exit(stop.Min), exit(stop.Max)}
+		exit := func(after time.Duration) time.Duration {
+			return time.Duration(min(r.deleted.SIGTERM+Seconds(after), r.deleted.SIGKILL))
+		}
+		r.deleted.Exit = &value.Interval{Min: exit(stop.Min), Max: exit(stop.Max)}
 	}
 	if len(r.StartCases()) > 2 { // it restarts
 		r.restarts = r.simulation.restarts()

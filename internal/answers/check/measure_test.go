@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/value"
 )
 
 // TestReadyAgain checks the time until a container is ready again after a hang: there is none if a
@@ -20,7 +21,7 @@ func TestReadyAgain(t *testing.T) {
 		{21 * time.Second, "55.1s", "never"},
 		{26 * time.Second, "never", "never"},
 	} {
-		r := checked(t, manifest, check.Options{Start: check.Durations{Ordinary: &check.Interval{Min: test.start,
+		r := checked(t, manifest, check.Options{Start: value.Durations{Ordinary: &value.Interval{Min: test.start,
 			Max: test.start}}})
 		for _, x := range r.Workloads[0].Containers[0].Times {
 			if best, worst := check.FormatTime(x.Best),

@@ -1,10 +1,9 @@
 package check
 
 import (
-	"time"
-
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/answers/measure"
+	"probesim.dev/internal/value"
 )
 
 // Measured is what the pods of a workload in a cluster show of a container.
@@ -13,13 +12,14 @@ type Measured struct {
 	Starts int `json:"starts"` // of them, which are measured
 	// the newest one with measured starts or stops, as the hash of its pod template
 	Revision string `json:"revision,omitempty"`
-	Older    bool   `json:"older,omitempty"` // there are pods of a newer revision, of which nothing is measured
-	Start    *Span  `json:"start,omitempty"` // contains all starts
+	// there are pods of a newer revision, of which nothing is measured
+	Older bool            `json:"older,omitempty"`
+	Start *value.Interval `json:"start,omitempty"` // contains all starts
 	// Slowest is how long the slowest start took at least: it is less than the end of Start,
 	// because a start is known to a period of the probe.
-	Slowest Seconds `json:"slowest,omitempty"`
-	Unknown string  `json:"unknown,omitempty"` // why no start of the newest revision is measured
-	Stop    *Span   `json:"stop,omitempty"`    // from SIGTERM to the exit
+	Slowest Seconds         `json:"slowest,omitempty"`
+	Unknown string          `json:"unknown,omitempty"` // why no start of the newest revision is measured
+	Stop    *value.Interval `json:"stop,omitempty"`    // from SIGTERM to the exit
 	// Margin is how much longer the slowest start could have been at least, with the settings of
 	// the pods; negative if that may be too long. It is nil if no probe stops it.
 	Margin *Seconds `json:"margin,omitempty"`
@@ -33,13 +33,13 @@ type Measured struct {
 	UsedStop bool `json:"usedStop"`
 }
 
-// interval returns a measured range in whole seconds, as an annotation has it, or nil.
-func interval(r *measure.Range) *Interval {
-	if r == nil {
+// whole returns a measured range in whole seconds, as an annotation has it, or nil.
+func whole(i *value.Interval) *value.Interval {
+	if i == nil {
 		return nil
 	}
-	least, greatest := r.Whole()
-	return &Interval{min(least, bounds.LongestLimit), min(greatest, bounds.LongestLimit)}
+	w := i.Whole()
+	return &value.Interval{Min: min(w.Min, bounds.LongestLimit), Max: min(w.Max, bounds.LongestLimit)}
 }
 
 // measured returns what Options.Measured says about the containers of a workload, by their names.
@@ -77,12 +77,12 @@ func (m *Measured) take(w *measure.Workload, c *measure.Container) {
 	m.Slowest, m.Allowed, m.Margin = 0, 0, nil
 	for _, s := range c.Starts {
 		pods[s.Pod] = true
-		m.Slowest = max(m.Slowest, Seconds(s.Took.Least))
+		m.Slowest = max(m.Slowest, Seconds(s.Took.Min))
 	}
 	m.Pods, m.Starts, m.Revision = len(pods), len(c.Starts), w.Hash
-	m.Start, m.Stop = interval(c.Start).span(), interval(c.Stop).span()
+	m.Start, m.Stop = whole(c.Start), whole(c.Stop)
 	if c.Limit > 0 {
-		m.Allowed, m.Margin = Seconds(c.Limit), new(Seconds(c.Margin))
+		m.Allowed, m.Margin = c.Limit, new(c.Margin)
 	}
 }
 
@@ -93,8 +93,8 @@ func (m *Measured) ClosestCall() string {
 	case m.Margin == nil || m.Start == nil:
 		return ""
 	case *m.Margin < Seconds(tenth):
-		return "its slowest start took up to " + seconds(time.Duration(m.Start.Greatest)) +
-			", and its probes always allow " + FormatDown(m.Allowed)
+		return "its slowest start took up to " + seconds(m.Start.Max) + ", and its probes always allow " +
+			FormatDown(m.Allowed)
 	}
 	return "its slowest start was at least " + FormatDown(*m.Margin) + " from being killed"
 }

@@ -20,7 +20,7 @@ import (
 func (c *Checker) Report() *Report {
 	c.finish()
 	r := &Report{Delays: c.options.Delays, Workloads: []Workload{}}
-	r.Start, r.Stop = c.options.Start.Ordinary.span(), c.options.Stop.Ordinary.span()
+	r.Start, r.Stop = c.options.Start.Ordinary, c.options.Stop.Ordinary
 	for _, p := range c.options.Profiles {
 		r.Kubernetes = append(r.Kubernetes, p.Version)
 	}
@@ -65,7 +65,7 @@ func (c *Checker) workload(w *workload) Workload {
 
 func (c *Checker) container(found *container) Container {
 	out := Container{Name: found.spec.Name, Line: found.at("").Line, spec: found.spec,
-		Sidecar: found.workload.terms.sidecars[found.spec.Name], Start: found.start().span(), Stop: found.stop().span(),
+		Sidecar: found.workload.terms.sidecars[found.spec.Name], Start: found.start(), Stop: found.stop(),
 		Measured: found.measured(), Probes: []Probe{}, Limits: []Limit{}, Times: []Time{}}
 	for _, kind := range trace.ProbeTypes {
 		if p := prober.ProbeOf(found.spec, kind); p != nil {

@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/check/render"
+	"probesim.dev/internal/value"
 )
 
 // answer is what a check says about a manifest, on typical nodes.
@@ -58,7 +59,7 @@ func (a answer) hasNot(t *testing.T, parts ...string) {
 	}
 }
 
-var from8to20 = check.Options{Start: check.Durations{Ordinary: &check.Interval{Min: 8 * time.Second,
+var from8to20 = check.Options{Start: value.Durations{Ordinary: &value.Interval{Min: 8 * time.Second,
 	Max: 20 * time.Second}}}
 
 // TestWithoutAReadinessProbe checks how long a pod gets traffic before its program is up, and what
@@ -296,7 +297,7 @@ func TestStartOfAnyLength(t *testing.T) {
 		has(t, "There is no startup probe: the liveness probe can stop a start that takes more than 2m59s, and "+
 			"always stops one of over 3m30s.", `"id":"no-startup-probe"`)
 	ask(t, manifest, from8to20).hasNot(t, "no-startup-probe")
-	long := check.Options{Start: check.Durations{Ordinary: &check.Interval{Min: 3 * time.Minute,
+	long := check.Options{Start: value.Durations{Ordinary: &value.Interval{Min: 3 * time.Minute,
 		Max: 200 * time.Second}}}
 	ask(t, manifest, long).has(t, " of the starts that take 3m..3m20s are killed: 3 x 30s always allows a start of "+
 		"up to 2m59s", `"id":"start-killed","severity":"error"`)

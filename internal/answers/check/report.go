@@ -1,14 +1,12 @@
 package check
 
 import (
-	"encoding/json"
 	"slices"
-	"strconv"
-	"time"
+
+	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/value"
 
 	v1 "k8s.io/api/core/v1"
-
-	"probesim.dev/internal/answers/bounds"
 )
 
 // Report is the result of a check. Its JSON form is stable: fields are only added.
@@ -16,29 +14,10 @@ type Report struct {
 	Kubernetes []string `json:"kubernetes"` // versions, oldest first
 	Delays     string   `json:"delays"`     // name of the latencies of the nodes
 	// how long the programs are known to take to start, if Options.Start says so without a name
-	Start     *Span      `json:"start,omitempty"`
-	Stop      *Span      `json:"stop,omitempty"` // and from SIGTERM to their exit
-	Verdict   Verdict    `json:"verdict"`
-	Workloads []Workload `json:"workloads"`
-}
-
-// Span is a range of a time.
-type Span struct {
-	Least    Seconds `json:"least"`
-	Greatest Seconds `json:"greatest"`
-}
-
-// span returns an interval as a report has it, or nil.
-func (i *Interval) span() *Span {
-	if i == nil {
-		return nil
-	}
-	return &Span{Seconds(i.Min), Seconds(i.Max)}
-}
-
-// String returns the range as --start takes it.
-func (s Span) String() string {
-	return Interval{time.Duration(s.Least), time.Duration(s.Greatest)}.String()
+	Start     *value.Interval `json:"start,omitempty"`
+	Stop      *value.Interval `json:"stop,omitempty"` // and from SIGTERM to their exit
+	Verdict   Verdict         `json:"verdict"`
+	Workloads []Workload      `json:"workloads"`
 }
 
 // Workload is the result for an object that creates pods.
@@ -77,9 +56,9 @@ type Container struct {
 	Probes []Probe `json:"probes"`
 	// Sidecar says why the container is not an ordinary one: what Options.Start, Stop and Require
 	// say without a name is not about it.
-	Sidecar string `json:"sidecar,omitempty"`
-	Start   *Span  `json:"start,omitempty"` // how long it is known to take to start
-	Stop    *Span  `json:"stop,omitempty"`  // and from SIGTERM to its exit
+	Sidecar string          `json:"sidecar,omitempty"`
+	Start   *value.Interval `json:"start,omitempty"` // how long it is known to take to start
+	Stop    *value.Interval `json:"stop,omitempty"`  // and from SIGTERM to its exit
 
 	Measured *Measured `json:"measured,omitempty"` // what its pods show; nil: there are none
 
@@ -152,7 +131,7 @@ type Deletion struct {
 	SIGKILL Seconds `json:"sigkill"` // if the program ignores the stop signal
 	// Exit is when the program has exited, with the time that Options.Stop says, or by SIGKILL. It
 	// is nil if the time is not known.
-	Exit *Span `json:"exit,omitempty"`
+	Exit *value.Interval `json:"exit,omitempty"`
 	// Condition is what else the stop signal waits for, such as "once app has exited". It then
 	// comes at SIGTERM at the earliest. It is empty otherwise.
 	Condition string `json:"condition,omitempty"`
@@ -206,43 +185,11 @@ type Verification struct {
 
 // Seconds is a duration that JSON has as a number of seconds, or as null for a limit that does not
 // exist.
-type Seconds time.Duration
-
-// IsNever reports whether a limit does not exist, or something never happens.
-func (s Seconds) IsNever() bool { return s == Seconds(bounds.Never) }
-
-// MarshalJSON implements json.Marshaler.
-func (s Seconds) MarshalJSON() ([]byte, error) {
-	if s == Seconds(bounds.Never) {
-		return []byte("null"), nil
-	}
-	return strconv.AppendFloat(nil, time.Duration(s).Seconds(), 'f', -1, 64), nil
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (s *Seconds) UnmarshalJSON(data []byte) error {
-	if string(data) == "null" {
-		*s = Seconds(bounds.Never)
-		return nil
-	}
-	var f float64
-	err := json.Unmarshal(data, &f)
-	*s = Seconds(f*1e9 + 0.5)
-	return err
-}
+type Seconds = value.Seconds
 
 // Title returns the name of a workload for people, with its namespace unless that is the default
 // one.
-func (w *Workload) Title() string { return Title(w.Kind, w.Namespace, w.Name) }
-
-// Title returns the name of a workload for people, with its namespace unless that is the default
-// one.
-func Title(kind, namespace, name string) string {
-	if namespace != "" && namespace != v1.NamespaceDefault {
-		name = namespace + "/" + name
-	}
-	return kind + " " + name
-}
+func (w *Workload) Title() string { return manifests.Title(w.Kind, w.Namespace, w.Name) }
 
 // Worst returns the highest severity of the findings in the report, or nothing.
 func (r *Report) Worst() (worst Severity) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"probesim.dev/internal/value"
+
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/trace"
 )
@@ -167,7 +169,7 @@ func answers(probes ...trace.Probe) func(*bounds.Container, time.Duration) []Val
 
 // early returns how long a container is ready before its program is up, or nothing if a probe finds
 // out when that is.
-func early(b *bounds.Container, start Interval) []Value {
+func early(b *bounds.Container, start value.Interval) []Value {
 	if b.Probe(trace.Startup) != nil || b.Probe(trace.Readiness) != nil {
 		return nil
 	}

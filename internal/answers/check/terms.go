@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"probesim.dev/internal/value"
+
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/podutil"
@@ -35,7 +37,7 @@ type Terms struct {
 
 	ignored     []FindingID       // of the workload and its pod template
 	sidecars    map[string]string // why a container is one, by name
-	start, stop map[string]*Interval
+	start, stop map[string]*value.Interval
 	measured    map[string]*Measured // by the name of the container
 }
 
@@ -64,10 +66,10 @@ type Override struct {
 }
 
 // Start returns how long a start of a container is known to take, or nil.
-func (t *Terms) Start(container string) *Interval { return t.start[container] }
+func (t *Terms) Start(container string) *value.Interval { return t.start[container] }
 
 // Stop returns how long a container is known to take from SIGTERM to its exit, or nil.
-func (t *Terms) Stop(container string) *Interval { return t.stop[container] }
+func (t *Terms) Stop(container string) *value.Interval { return t.stop[container] }
 
 // LongestStops returns the longest known time from SIGTERM to the exit of each container.
 func (t *Terms) LongestStops() map[string]time.Duration {
@@ -126,7 +128,7 @@ type annotated struct {
 	base              *Workload // of the Options; nil: it does not have the workload
 	containers        []string
 	found             map[string]*manifests.Annotation // that count, by key
-	ownStart, ownStop Durations
+	ownStart, ownStop value.Durations
 	ownRequire        Requirements
 	errors            scenarios.Errors
 }
@@ -145,7 +147,7 @@ func (a *annotated) read() {
 			continue
 		}
 		var require Requirements
-		var durations Durations
+		var durations value.Durations
 		var names []string
 		var err error
 		switch one.Key {
@@ -159,8 +161,8 @@ func (a *annotated) read() {
 				names = append(names, q.Container)
 			}
 		default:
-			durations, err = ParseDurations(one.Value)
-			names = durations.names()
+			durations, err = value.ParseDurations(one.Value)
+			names = durations.Names()
 		}
 		if err != nil {
 			a.fail(one, one.ValuePos, err.Error())
@@ -212,8 +214,8 @@ func (a *annotated) asks(r Requirement) bool { return slices.Contains(a.options.
 
 // durations returns what is known of each container, of the command line, of the base or of an
 // annotation.
-func (a *annotated) durations(key string, asked, own Durations) map[string]*Interval {
-	known := map[string]*Interval{}
+func (a *annotated) durations(key string, asked, own value.Durations) map[string]*value.Interval {
+	known := map[string]*value.Interval{}
 	for _, name := range a.containers {
 		ordinary, base := a.ordinary(name), false
 		said, says := asked.In(name, ordinary), own.In(name, ordinary)
@@ -251,10 +253,10 @@ func (a *annotated) measure() {
 			continue
 		}
 		if m.Used = m.Start != nil && a.start[name] == nil; m.Used {
-			a.start[name] = &Interval{time.Duration(m.Start.Least), time.Duration(m.Start.Greatest)}
+			a.start[name] = m.Start
 		}
 		if m.UsedStop = m.Stop != nil && a.stop[name] == nil; m.UsedStop {
-			a.stop[name] = &Interval{time.Duration(m.Stop.Least), time.Duration(m.Stop.Greatest)}
+			a.stop[name] = m.Stop
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/value"
 )
 
 // meshed returns a Deployment whose program app has a restartable init container envoy, and another
@@ -26,12 +27,12 @@ func meshed(t *testing.T, others ...string) string {
 
 const helper = "      - {name: helper, image: helper:1}\n"
 
-func durations(t *testing.T, text string) check.Durations {
+func durations(t *testing.T, text string) value.Durations {
 	t.Helper()
 	if text == "" {
-		return check.Durations{}
+		return value.Durations{}
 	}
-	d, err := check.ParseDurations(text)
+	d, err := value.ParseDurations(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,8 +111,7 @@ func TestStop(t *testing.T) {
 		app := r.Workloads[0].Containers[1]
 		exit, got := "<nil>", ""
 		if e := app.Deleted.Exit; e != nil {
-			exit = fmt.Sprintf("%s..%s", time.Duration(e.Least).Round(time.Second),
-				time.Duration(e.Greatest).Round(time.Second))
+			exit = fmt.Sprintf("%s..%s", e.Min.Round(time.Second), e.Max.Round(time.Second))
 		}
 		for _, f := range app.Findings {
 			if f.ID == check.ShortGrace {
@@ -277,16 +277,16 @@ func TestStartAnnotation(t *testing.T) {
 		{annotation: "app=20s", asked: "30s", want: "30s", overrides: []string{"app=20s under app=30s"}},
 		{annotation: "20s", asked: "app=30s", allow: true, want: "20s", overrides: []string{"app=20s over app=30s"}},
 	} {
-		for key, of := range map[string]func(*check.Options) *check.Durations{
-			"start": func(o *check.Options) *check.Durations { return &o.Start },
-			"stop":  func(o *check.Options) *check.Durations { return &o.Stop },
+		for key, of := range map[string]func(*check.Options) *value.Durations{
+			"start": func(o *check.Options) *value.Durations { return &o.Start },
+			"stop":  func(o *check.Options) *value.Durations { return &o.Stop },
 		} {
 			manifest := strings.Replace(meshed(t), "    metadata:\n",
 				"    metadata:\n      annotations: {probesim.dev/"+key+": "+test.annotation+"}\n", 1)
 			o := check.Options{AllowAnnotations: test.allow}
 			*of(&o) = durations(t, test.asked)
 			w := checked(t, manifest, o).Workloads[0]
-			got := map[string]*check.Span{"start": w.Containers[1].Start, "stop": w.Containers[1].Stop}[key]
+			got := map[string]*value.Interval{"start": w.Containers[1].Start, "stop": w.Containers[1].Stop}[key]
 			if fmt.Sprint(got) != test.want || !slices.Equal(overrides(w), test.overrides) {
 				t.Errorf("%s %s under %q: %s and %q, want %s and %q", key, test.annotation, test.asked, got,
 					overrides(w), test.want, test.overrides)
@@ -325,7 +325,7 @@ func TestParseDurations(t *testing.T) {
 		"app=7h":                  "app: must be at most 6h",
 		"app=5s..":                "app: ",
 	} {
-		d, err := check.ParseDurations(text)
+		d, err := value.ParseDurations(text)
 		got := d.String()
 		if err != nil {
 			got = err.Error()
@@ -334,7 +334,7 @@ func TestParseDurations(t *testing.T) {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 		if err == nil {
-			if again, err := check.ParseDurations(got); err != nil || !reflect.DeepEqual(again, d) {
+			if again, err := value.ParseDurations(got); err != nil || !reflect.DeepEqual(again, d) {
 				t.Errorf("%q: %s is %v, %v when it is read again", text, got, again, err)
 			}
 		}
@@ -407,7 +407,7 @@ func TestBase(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := checked(t, pod(test.now), o).Workloads[0]
-		known := func(s *check.Span) string {
+		known := func(s *value.Interval) string {
 			if s == nil {
 				return "none"
 			}

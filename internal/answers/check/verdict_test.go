@@ -12,6 +12,7 @@ import (
 
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/check/render"
+	"probesim.dev/internal/value"
 )
 
 // chart returns a manifest of Deployments, each with the fields of its only container.
@@ -79,7 +80,7 @@ func TestWorthFirst(t *testing.T) {
 	}
 	r := checked(t, chart(startup(20), startup(5), "readinessProbe: {httpGet: {port: htpp}}", startup(10), startup(31),
 		"readinessProbe: {exec: {command: [x]}}"),
-		check.Options{Start: check.Durations{Ordinary: &check.Interval{Min: 3e9, Max: 29500e6}}})
+		check.Options{Start: value.Durations{Ordinary: &value.Interval{Min: 3e9, Max: 29500e6}}})
 	first, others := r.Verdict.First(3)
 	var got []string
 	for _, g := range slices.Concat(first, others) {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"probesim.dev/internal/value"
+
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/answers/check"
 )
@@ -76,32 +78,26 @@ type Container struct {
 
 // Row is the comparison of a limit or a time.
 type Row struct {
-	Row    check.RowID `json:"row"`
-	Text   string      `json:"text"`
-	Limit  bool        `json:"limit"`            // greater is better; of a time, smaller is better
-	Before *Range      `json:"before,omitempty"` // nil if there is none
-	After  *Range      `json:"after,omitempty"`
+	Row    check.RowID     `json:"row"`
+	Text   string          `json:"text"`
+	Limit  bool            `json:"limit"`            // greater is better; of a time, smaller is better
+	Before *value.Interval `json:"before,omitempty"` // nil if there is none
+	After  *value.Interval `json:"after,omitempty"`
 	// Change judges the guaranteed value: what always goes well, or the worst time.
 	Change Change `json:"change"`
-}
-
-// Range is the range of a row over nodes and phases.
-type Range struct {
-	Least    check.Seconds `json:"least"`
-	Greatest check.Seconds `json:"greatest"`
 }
 
 // Guaranteed is the value of a row that holds on every node and in every phase. It is nil if there
 // is none.
 func (r *Row) Guaranteed() (before, after *check.Seconds) {
-	of := func(x *Range) *check.Seconds {
+	of := func(x *value.Interval) *check.Seconds {
 		switch {
 		case x == nil:
 			return nil
 		case r.Limit:
-			return &x.Least
+			return new(check.Seconds(x.Min))
 		}
-		return &x.Greatest
+		return new(check.Seconds(x.Max))
 	}
 	return of(r.Before), of(r.After)
 }
@@ -243,18 +239,8 @@ func container(before, after *check.Container) Container {
 			out.RenamedFrom = old.Name
 		}
 	}
-	for _, l := range old.Limits {
-		out.row(l.Row, l.Text, true).Before = &Range{l.Always, l.Never}
-	}
-	for _, l := range now.Limits {
-		out.row(l.Row, l.Text, true).After = &Range{l.Always, l.Never}
-	}
-	for _, t := range old.Times {
-		out.row(t.Row, t.Text, false).Before = &Range{t.Best, t.Worst}
-	}
-	for _, t := range now.Times {
-		out.row(t.Row, t.Text, false).After = &Range{t.Best, t.Worst}
-	}
+	out.addRows(old, func(r *Row) **value.Interval { return &r.Before })
+	out.addRows(now, func(r *Row) **value.Interval { return &r.After })
 	rows := check.Rows()
 	slices.SortStableFunc(out.Rows, func(a, b Row) int { return slices.Index(rows, a.Row) - slices.Index(rows, b.Row) })
 	measured := out.Change == Same && len(old.Limits)+len(old.Times) > 0 && len(now.Limits)+len(now.Times) > 0
@@ -269,6 +255,16 @@ func container(before, after *check.Container) Container {
 		out.Appeared = now.Findings
 	}
 	return out
+}
+
+// addRows adds the rows of a container before or after.
+func (c *Container) addRows(of *check.Container, field func(*Row) **value.Interval) {
+	for _, l := range of.Limits {
+		*field(c.row(l.Row, l.Text, true)) = &value.Interval{Min: time.Duration(l.Always), Max: time.Duration(l.Never)}
+	}
+	for _, t := range of.Times {
+		*field(c.row(t.Row, t.Text, false)) = &value.Interval{Min: time.Duration(t.Best), Max: time.Duration(t.Worst)}
+	}
 }
 
 // broken reports whether a probe of a type can never run, or one of any type. The container does

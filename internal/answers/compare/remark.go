@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/scenarios/manifests"
 )
 
 // Headline is the summary of the report for people: how much got better and worse.
@@ -61,7 +61,7 @@ func (w *Workload) titleBefore() string {
 	if old, rest, other := strings.Cut(name, "/"); other {
 		namespace, name = old, rest
 	}
-	return check.Title(cmp.Or(w.KindBefore, w.Kind), namespace, name)
+	return manifests.Title(cmp.Or(w.KindBefore, w.Kind), namespace, name)
 }
 
 // Pairings says which things with different names or kinds are compared, and why: the workload with

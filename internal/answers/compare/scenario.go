@@ -62,31 +62,31 @@ var numbers = []struct {
 // Spread has the median and the maximum over the runs: a number, or seconds, which are null for
 // never.
 type Spread struct {
-	Median value `json:"median"`
-	Max    value `json:"max"`
+	Median figure `json:"median"`
+	Max    figure `json:"max"`
 }
 
 // Difference is how much more a number is after the change in a seed.
 type Difference struct {
-	Seed int64 `json:"seed"`
-	By   value `json:"by"`
+	Seed int64  `json:"seed"`
+	By   figure `json:"by"`
 }
 
-// value is a count or a time.
-type value struct {
+// figure is a count or a time.
+type figure struct {
 	n    int64
 	time bool
 }
 
 // MarshalJSON implements json.Marshaler.
-func (v value) MarshalJSON() ([]byte, error) {
+func (v figure) MarshalJSON() ([]byte, error) {
 	if v.time {
 		return check.Seconds(v.n).MarshalJSON()
 	}
 	return fmt.Appendf(nil, "%d", v.n), nil
 }
 
-func (v value) String() string {
+func (v figure) String() string {
 	switch {
 	case !v.time:
 		return fmt.Sprint(v.n)
@@ -152,7 +152,7 @@ func pair(pods string, id Number, of func(summary.Numbers) int64, before, after 
 		case isTime && a == never:
 			difference = -never
 		}
-		d := &Difference{seed, value{difference, isTime}}
+		d := &Difference{seed, figure{difference, isTime}}
 		switch {
 		case difference == 0:
 			p.Same++
@@ -173,7 +173,7 @@ func pair(pods string, id Number, of func(summary.Numbers) int64, before, after 
 			return Spread{}
 		}
 		greatest, _ := d.Max()
-		return Spread{value{d.Median(), isTime}, value{greatest, isTime}}
+		return Spread{figure{d.Median(), isTime}, figure{greatest, isTime}}
 	}
 	p.Before, p.After = spread(&old), spread(&now)
 	return p
@@ -183,7 +183,7 @@ func pair(pods string, id Number, of func(summary.Numbers) int64, before, after 
 func (s Scenario) worse() bool { return slices.ContainsFunc(s.Numbers, Pair.isWorse) }
 
 func (p Pair) isWorse() bool {
-	more := func(a, b value) bool { return b.n > a.n && (!a.time || b.n-a.n >= int64(noise)) }
+	more := func(a, b figure) bool { return b.n > a.n && (!a.time || b.n-a.n >= int64(noise)) }
 	return more(p.Before.Median, p.After.Median) || more(p.Before.Max, p.After.Max)
 }
 

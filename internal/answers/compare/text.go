@@ -8,6 +8,7 @@ import (
 
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/check/render"
+	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/show/report"
 )
 
@@ -37,7 +38,7 @@ type writer struct {
 }
 
 // Title is the name of a workload for people.
-func (w *Workload) Title() string { return check.Title(w.Kind, w.Namespace, w.Name) }
+func (w *Workload) Title() string { return manifests.Title(w.Kind, w.Namespace, w.Name) }
 
 var styles = map[Change]report.Style{Better: report.Good, Worse: report.Bad, Same: report.Dim}
 

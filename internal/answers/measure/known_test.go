@@ -146,10 +146,10 @@ func TestKnownStarts(t *testing.T) {
 							measured++
 						}
 						took := w.starts[container.Name][min(s.Instance, len(w.starts[container.Name])-1)]
-						if took < time.Duration(s.Took.Least) || took > time.Duration(s.Took.Greatest) {
+						if took < s.Took.Min || took > s.Took.Max {
 							t.Errorf("seed %d: instance %d of %s in %s takes %s to start, and measure says %v to "+
-								"%v\n%s", seed, s.Instance, container.Name, s.Pod, took, time.Duration(s.Took.Least),
-								time.Duration(s.Took.Greatest), w.scenario)
+								"%v\n%s", seed, s.Instance, container.Name, s.Pod, took, s.Took.Min, s.Took.Max,
+								w.scenario)
 						}
 					}
 				}

@@ -2,9 +2,12 @@ package measure
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
+
+	"probesim.dev/internal/value"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -103,26 +106,27 @@ type Container struct {
 	Name   string  `json:"name"`
 	Starts []Start `json:"starts"`
 	// Start contains all starts; nil if none is known. Median is the one in the middle.
-	Start  *Range `json:"start,omitempty"`
-	Median *Range `json:"median,omitempty"`
+	Start  *value.Interval `json:"start,omitempty"`
+	Median *value.Interval `json:"median,omitempty"`
 	// Ignorance is the widest range of a start. Halve is the setting with which it would be half as
 	// wide, such as readinessProbe.periodSeconds: 4.
-	Ignorance Seconds `json:"ignorance,omitempty"`
-	Halve     string  `json:"halve,omitempty"`
+	Ignorance value.Seconds `json:"ignorance,omitempty"`
+	Halve     string        `json:"halve,omitempty"`
 	// Limit is how long the first start may always take (docs/limits.md); 0: no probe stops it.
 	// Margin is what the slowest start leaves of it at least.
-	Limit  Seconds `json:"limit,omitempty"`
-	Margin Seconds `json:"margin,omitempty"`
+	Limit  value.Seconds `json:"limit,omitempty"`
+	Margin value.Seconds `json:"margin,omitempty"`
 
 	Probes []*Probe `json:"probes,omitempty"` // what metrics say
 
-	Restarts int     `json:"restarts"`
-	Kills    int     `json:"kills"` // by its probes, as events tell
-	Lives    []Life  `json:"lives"`
-	Stop     *Range  `json:"stop,omitempty"` // from the Killing event, without a preStop hook that sleeps, to the exit
-	Stops    int     `json:"stops,omitempty"`
-	Killed   int     `json:"killed,omitempty"` // stops that lasted for the whole grace period
-	Unknown  []Count `json:"unknown"`          // why starts, or their least time, are not known
+	Restarts int    `json:"restarts"`
+	Kills    int    `json:"kills"` // by its probes, as events tell
+	Lives    []Life `json:"lives"`
+	// from the Killing event, without a preStop hook that sleeps, to the exit
+	Stop    *value.Interval `json:"stop,omitempty"`
+	Stops   int             `json:"stops,omitempty"`
+	Killed  int             `json:"killed,omitempty"` // stops that lasted for the whole grace period
+	Unknown []Count         `json:"unknown"`          // why starts, or their least time, are not known
 }
 
 // Count is a number of starts or pods, and what is so for them.
@@ -145,18 +149,18 @@ func add(list []Count, says, where string) []Count {
 
 // Start is one start of a container.
 type Start struct {
-	Pod      string    `json:"pod"` // namespace/name
-	Began    time.Time `json:"began"`
-	Instance int       `json:"instance"` // the restart count of the instance, or -1
-	Took     Range     `json:"took"`
+	Pod      string         `json:"pod"` // namespace/name
+	Began    time.Time      `json:"began"`
+	Instance int            `json:"instance"` // the restart count of the instance, or -1
+	Took     value.Interval `json:"took"`
 }
 
 // Life is the ends of instances with one reason and exit code.
 type Life struct {
-	Reason   string `json:"reason,omitempty"`
-	ExitCode int32  `json:"exitCode"`
-	Count    int    `json:"count"`
-	Lasted   *Range `json:"lasted,omitempty"`
+	Reason   string          `json:"reason,omitempty"`
+	ExitCode int32           `json:"exitCode"`
+	Count    int             `json:"count"`
+	Lasted   *value.Interval `json:"lasted,omitempty"`
 }
 
 // Of measures the workloads of a recording.
@@ -317,9 +321,9 @@ func (m *measurement) count(s *sample) {
 	if s.unknown != "" {
 		return
 	}
-	c.Starts = append(c.Starts, Start{s.pod.Key(), s.at.At, s.instance, *rangeOf(s.took)})
-	if width := s.took.Greatest - s.took.Least; Seconds(width) > c.Ignorance && s.fromAbove == "" {
-		c.Ignorance, c.Halve = Seconds(width), halve(s)
+	c.Starts = append(c.Starts, Start{s.pod.Key(), s.at.At, s.instance, *interval(s.took)})
+	if width := s.took.Greatest - s.took.Least; value.Seconds(width) > c.Ignorance && s.fromAbove == "" {
+		c.Ignorance, c.Halve = value.Seconds(width), halve(s)
 	}
 }
 
@@ -330,15 +334,15 @@ func halve(s *sample) string {
 		of, probe = trace.Readiness, s.probes.ReadinessProbe
 	}
 	half := int32(((s.took.Greatest-s.took.Least)/2 + time.Second - 1) / time.Second)
-	setting, value, least := "periodSeconds", cmp.Or(probe.PeriodSeconds, 10), int32(1)
+	setting, now, least := "periodSeconds", cmp.Or(probe.PeriodSeconds, 10), int32(1)
 	if s.took.Least == 0 && probe.InitialDelaySeconds >= half { // the start can have ended in the delay
-		setting, value, least = "initialDelaySeconds", probe.InitialDelaySeconds, 0
+		setting, now, least = "initialDelaySeconds", probe.InitialDelaySeconds, 0
 	}
-	less := max(value-half, least)
-	if less >= value {
+	less := max(now-half, least)
+	if less >= now {
 		return ""
 	}
-	return string(of) + "Probe." + setting + ": " + itoa(less)
+	return string(of) + "Probe." + setting + ": " + fmt.Sprint(less)
 }
 
 // summarize computes what follows from all starts and lives.
@@ -350,13 +354,12 @@ func (c *Container) summarize() {
 		return
 	}
 	slices.SortStableFunc(c.Starts,
-		func(a, b Start) int { return cmp.Compare(a.Took.Least+a.Took.Greatest, b.Took.Least+b.Took.Greatest) })
-	all := c.Starts[0].Took
-	for _, s := range c.Starts {
-		all = Range{min(all.Least, s.Took.Least), max(all.Greatest, s.Took.Greatest)}
+		func(a, b Start) int { return cmp.Compare(a.Took.Min+a.Took.Max, b.Took.Min+b.Took.Max) })
+	for i := range c.Starts {
+		c.Start = c.Start.Join(&c.Starts[i].Took)
 	}
-	c.Start, c.Median = &all, &c.Starts[len(c.Starts)/2].Took
+	c.Median = &c.Starts[len(c.Starts)/2].Took
 	if c.Limit > 0 {
-		c.Margin = c.Limit - all.Greatest
+		c.Margin = c.Limit - value.Seconds(c.Start.Max)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"probesim.dev/internal/value"
+
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/answers/measure"
 	"probesim.dev/kube/profile"
@@ -223,8 +225,8 @@ func TestMetrics(t *testing.T) {
 	if len(c.Starts) != 2 || c.Start.String() != "8s..31s" {
 		t.Errorf("the starts are %v", c.Starts)
 	}
-	if p := c.Probes[0]; p.Failures != 4 || p.Within == nil || *p.Within != measure.Seconds(5e8) ||
-		p.Timeout != measure.Seconds(1e9) {
+	if p := c.Probes[0]; p.Failures != 4 || p.Within == nil || *p.Within != value.Seconds(5e8) ||
+		p.Timeout != value.Seconds(1e9) {
 		t.Errorf("the probe is %+v", p)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"probesim.dev/internal/value"
+
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/answers/bounds"
@@ -145,7 +147,7 @@ func (p *pod) measure(s *sample, i int, o *Options) {
 		return
 	}
 	if k.limit != bounds.Never {
-		s.container.Limit = Seconds(k.limit)
+		s.container.Limit = value.Seconds(k.limit)
 	}
 	from := s.at.At
 	if s.instance > 0 || i > 0 {
@@ -252,7 +254,7 @@ func (p *pod) ends(c *Container, spec *v1.Container) {
 		life := &c.Lives[i]
 		life.Count++
 		if s.at.Known() && s.end.Last.Known() {
-			life.Lasted = life.Lasted.Join(rangeOf(between(s.at, s.end.Last)))
+			life.Lasted = life.Lasted.Join(interval(between(s.at, s.end.Last)))
 		}
 		p.stop(c, spec, s)
 	}
@@ -287,7 +289,7 @@ func (p *pod) stop(c *Container, spec *v1.Container, s start) {
 			}
 			took = bounds.Range{Least: max(took.Least, 0), Greatest: max(took.Greatest-sleep, 0)}
 		}
-		c.Stop = c.Stop.Join(rangeOf(took))
+		c.Stop = c.Stop.Join(interval(took))
 		c.Stops++
 		return
 	}

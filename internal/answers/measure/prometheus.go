@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"probesim.dev/internal/value"
+
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/prober"
 	"probesim.dev/trace"
@@ -249,8 +251,8 @@ type Probe struct {
 	// Within is the least bound of the histogram in which 99% of the successful runs ended, or nil
 	// if it has no such bound. The kubelet does not count the others (doProbe in
 	// pkg/kubelet/prober/worker.go at v1.37.0).
-	Within  *Seconds `json:"within,omitempty"`
-	Timeout Seconds  `json:"timeout"`
+	Within  *value.Seconds `json:"within,omitempty"`
+	Timeout value.Seconds  `json:"timeout"`
 
 	buckets map[float64]float64
 }
@@ -311,7 +313,7 @@ func (c *Container) probe(of trace.Probe, pod *incident.Pod) *Probe {
 	for i := range pod.Object.Spec.Containers {
 		spec := &pod.Object.Spec.Containers[i]
 		if probe := prober.ProbeOf(spec, of); spec.Name == c.Name && probe != nil {
-			p.Timeout = Seconds(time.Duration(cmp.Or(probe.TimeoutSeconds, 1)) * time.Second)
+			p.Timeout = value.Seconds(time.Duration(cmp.Or(probe.TimeoutSeconds, 1)) * time.Second)
 		}
 	}
 	c.Probes = append(c.Probes, p)
@@ -323,7 +325,7 @@ func (p *Probe) tail() {
 	all := p.buckets[math.Inf(1)]
 	for _, le := range slices.Sorted(maps.Keys(p.buckets)) {
 		if all > 0 && p.buckets[le] >= 0.99*all && le < 1e6 {
-			p.Within = new(Seconds(le * float64(time.Second)))
+			p.Within = new(value.Seconds(le * float64(time.Second)))
 			return
 		}
 	}

@@ -2,12 +2,9 @@ package rollout
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
-	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 )
@@ -15,11 +12,11 @@ import (
 // App says how programs start and stop. It is about the containers that are not sidecars, or about
 // one by its name.
 type App struct {
-	Start check.Durations // until the program is up; not known: at once
-	Stop  check.Durations // from SIGTERM to the exit; not known: DefaultStop in the container that serves
+	Start value.Durations // until the program is up; not known: at once
+	Stop  value.Durations // from SIGTERM to the exit; not known: DefaultStop in the container that serves
 	// Refuse is how long after SIGTERM the program goes on to accept connections; nil: not at all;
 	// Never: until it exits.
-	Refuse *check.Interval
+	Refuse *value.Interval
 }
 
 // DefaultStop is how long the program that serves takes from SIGTERM to its exit, if nobody knows.
@@ -32,9 +29,9 @@ const Never = 1000 * time.Hour
 func (a *App) neverStarts() bool { return a.Start.Ordinary != nil && a.Start.Ordinary.Min >= Never }
 
 // refuse returns how long after SIGTERM the program goes on to accept connections.
-func (a *App) refuse() check.Interval {
+func (a *App) refuse() value.Interval {
 	if a.Refuse == nil {
-		return check.Interval{}
+		return value.Interval{}
 	}
 	return *a.Refuse
 }
@@ -43,7 +40,7 @@ func (a *App) refuse() check.Interval {
 func ParseApp(text string, to *App) error {
 	for _, part := range strings.Split(text, ",") {
 		word, d, _ := strings.Cut(strings.TrimSpace(part), " ")
-		of := map[string]**check.Interval{"refuse": &to.Refuse, "stop": &to.Stop.Ordinary,
+		of := map[string]**value.Interval{"refuse": &to.Refuse, "stop": &to.Stop.Ordinary,
 			"start": &to.Start.Ordinary}[word]
 		if of == nil {
 			return fmt.Errorf("%s is no word: write refuse, stop or start and a duration, such as 'refuse 0s, stop 3s'",
@@ -58,7 +55,7 @@ func ParseApp(text string, to *App) error {
 		if *of != nil {
 			return fmt.Errorf("%s is there twice", word)
 		}
-		*of = (*check.Interval)(&draw)
+		*of = (*value.Interval)(&draw)
 	}
 	return nil
 }
@@ -76,7 +73,7 @@ func (a *App) String() string {
 	case i.Min >= Never:
 		refuse = "accepts connections until it exits"
 	case i.Max > 0:
-		refuse = "refuses connections " + value.Draw(i).String() + " after SIGTERM"
+		refuse = "refuses connections " + i.String() + " after SIGTERM"
 	}
 	if text := words(a.Stop); text != "" {
 		stop = text + " after SIGTERM"
@@ -87,13 +84,13 @@ func (a *App) String() string {
 }
 
 // words returns what is known of some containers.
-func words(d check.Durations) string {
+func words(d value.Durations) string {
 	var list []string
 	if d.Ordinary != nil {
-		list = append(list, value.Draw(*d.Ordinary).String())
+		list = append(list, d.Ordinary.String())
 	}
-	for _, name := range slices.Sorted(maps.Keys(d.Of)) {
-		list = append(list, value.Draw(d.Of[name]).String()+" in container "+name)
+	for _, name := range d.Names() {
+		list = append(list, d.Of[name].String()+" in container "+name)
 	}
 	return strings.Join(list, ", ")
 }

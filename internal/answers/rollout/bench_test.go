@@ -7,6 +7,7 @@ import (
 
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/runner/pool"
+	"probesim.dev/internal/value"
 )
 
 const benchManifest = `apiVersion: apps/v1
@@ -37,10 +38,10 @@ func benchFiles(replicas int) []check.File {
 }
 
 func benchOptions() Options {
-	start := check.Interval{Min: 8 * time.Second, Max: 15 * time.Second}
+	start := value.Interval{Min: 8 * time.Second, Max: 15 * time.Second}
 	return Options{Delays: "typical", Rate: 200,
-		Latency: check.Interval{Min: 10 * time.Millisecond, Max: 50 * time.Millisecond},
-		App:     App{Start: check.Durations{Ordinary: &start}}}
+		Latency: value.Interval{Min: 10 * time.Millisecond, Max: 50 * time.Millisecond},
+		App:     App{Start: value.Durations{Ordinary: &start}}}
 }
 
 // BenchmarkRun simulates one rollout.

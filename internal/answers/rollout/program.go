@@ -12,6 +12,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/value"
 	"probesim.dev/prober"
 	"probesim.dev/trace"
 )
@@ -59,7 +60,7 @@ func (r *run) start(pod, container string) time.Duration {
 }
 
 // draw returns a time in a range that the seed of the run and a name decide.
-func (r *run) draw(name string, i check.Interval) time.Duration {
+func (r *run) draw(name string, i value.Interval) time.Duration {
 	return i.Min + time.Duration(r.fraction(name)*float64(i.Max-i.Min))
 }
 
@@ -130,15 +131,15 @@ func (r *run) stopping(c *v1.Container) (rules []fakeruntime.Rule) {
 }
 
 // stop returns how long a container takes from SIGTERM to its exit, or nil if nobody knows.
-func (w *workload) stopOf(o *Options, container string, ordinary bool) *check.Interval {
+func (w *workload) stopOf(o *Options, container string, ordinary bool) *value.Interval {
 	known := o.App.Stop.In(container, ordinary)
 	if known == nil && w.serves(container) {
-		return &check.Interval{Min: DefaultStop, Max: DefaultStop}
+		return &value.Interval{Min: DefaultStop, Max: DefaultStop}
 	}
 	return known
 }
 
-func (r *run) stop(container string) *check.Interval {
+func (r *run) stop(container string) *value.Interval {
 	return r.stopOf(r.o, container, r.ordinary(container))
 }
 

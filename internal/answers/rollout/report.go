@@ -11,6 +11,7 @@ import (
 
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/value"
 	"probesim.dev/internal/world/router"
 )
@@ -82,7 +83,7 @@ type Object struct {
 }
 
 // Title returns the name for people.
-func (o *Object) Title() string { return check.Title(o.Kind, o.Namespace, o.Name) }
+func (o *Object) Title() string { return manifests.Title(o.Kind, o.Namespace, o.Name) }
 
 // Workload is the result for a Deployment.
 type Workload struct {
@@ -239,10 +240,9 @@ func Count(v float64) string {
 func (o *Options) setting() Setting {
 	s := Setting{Kubernetes: o.Profile.Version, Delays: o.Delays, Router: Router{Name: o.Router},
 		Change:   o.Change.String(),
-		Requests: Requests{Rate: o.Rate, Latency: value.Draw(o.Latency).String(), Covers: Covers},
-		Program:  o.App.String()}
+		Requests: Requests{Rate: o.Rate, Latency: o.Latency.String(), Covers: Covers}, Program: o.App.String()}
 	if lb, named := router.NamedLoadBalancer(o.Router); named {
-		span := func(least, most time.Duration) string { return value.Draw{Min: least, Max: most}.String() }
+		span := func(least, most time.Duration) string { return value.Interval{Min: least, Max: most}.String() }
 		s.Router = Router{router.Short(o.Router), lb.Source, span(lb.AddLeast, lb.AddMost),
 			span(lb.RemoveLeast, lb.RemoveMost)}
 	}

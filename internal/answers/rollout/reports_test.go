@@ -13,14 +13,15 @@ import (
 	"probesim.dev/internal/answers/rollout"
 	"probesim.dev/internal/answers/rollout/render"
 	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/value"
 )
 
 // Rollouts that people report in public: the manifests are those of testdata/reports, which say
 // where, what was seen and why. The options are what the reports say. A few runs must say the
 // cause. The order is: lost requests first, then rollouts that stop or take long.
 func TestReports(t *testing.T) {
-	seconds := func(least, most int) check.Durations {
-		return check.Durations{Ordinary: interval(time.Duration(least)*time.Second, time.Duration(most)*time.Second)}
+	seconds := func(least, most int) value.Durations {
+		return value.Durations{Ordinary: interval(time.Duration(least)*time.Second, time.Duration(most)*time.Second)}
 	}
 	start := func(least, most int) rollout.Options {
 		return rollout.Options{App: rollout.App{Start: seconds(least, most)}}
@@ -363,7 +364,7 @@ func TestQuotas(t *testing.T) {
 // The start of an init container is how long it runs, and that of a sidecar how long its probes
 // fail.
 func TestStartsOfInitContainers(t *testing.T) {
-	minute := check.Durations{Of: map[string]check.Interval{"first": {Min: time.Minute, Max: time.Minute}}}
+	minute := value.Durations{Of: map[string]value.Interval{"first": {Min: time.Minute, Max: time.Minute}}}
 	for _, first := range []string{"{name: first, image: first}",
 		"{name: first, image: first, restartPolicy: Always, startupProbe: {tcpSocket: {port: 9}, " +
 			"failureThreshold: 90}}"} {

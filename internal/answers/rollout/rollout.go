@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
 	"probesim.dev/internal/world/router"
 	"probesim.dev/kube/profile"
 )
@@ -28,7 +30,7 @@ type Options struct {
 	App      App
 	Rate     float64 // requests a second to the Service of a Deployment
 	// Latency is how long a request takes.
-	Latency check.Interval
+	Latency value.Interval
 	Require Requirements
 	// AllowAnnotations lets a requirement of an annotation such as lost<=5 allow losses, as one of
 	// Require does. Without it, annotations can only ask for more.
@@ -159,7 +161,7 @@ func load(files, from []check.File, o *Options) (list []*workload, others []stri
 	r.read(files)
 	for _, m := range r.others {
 		pos := m.Node.Pos
-		others = append(others, fmt.Sprintf("%s (%s:%d)", check.Title(m.Kind.Kind, m.Namespace(), m.Name), pos.File,
+		others = append(others, fmt.Sprintf("%s (%s:%d)", manifests.Title(m.Kind.Kind, m.Namespace(), m.Name), pos.File,
 			pos.Line))
 	}
 	if len(r.workloads) == 0 && errs.Len() == 0 {

@@ -14,6 +14,7 @@ import (
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/rollout"
 	"probesim.dev/internal/long"
+	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 )
 
@@ -70,8 +71,8 @@ func run(t *testing.T, m manifest, o rollout.Options) *rollout.Workload {
 	return &r.Workloads[0]
 }
 
-func interval(least, most time.Duration) *check.Interval {
-	return &check.Interval{Min: least, Max: most}
+func interval(least, most time.Duration) *value.Interval {
+	return &value.Interval{Min: least, Max: most}
 }
 
 // With a preStop sleep of the rule, no run loses a request: for random Deployments, latencies,
@@ -89,10 +90,10 @@ func TestAlwaysEnough(t *testing.T) {
 		start, stop, latency := random(5*time.Second), random(3*time.Second), random(time.Second)
 		o := rollout.Options{
 			Rate: 1000, Runs: 3, Profile: profiles[r.IntN(len(profiles))],
-			Delays: pick("default", "fast", "typical", "slow"), Latency: check.Interval{Min: latency / 2, Max: latency},
+			Delays: pick("default", "fast", "typical", "slow"), Latency: value.Interval{Min: latency / 2, Max: latency},
 			App: rollout.App{
-				Start:  check.Durations{Ordinary: interval(start/2, start)},
-				Stop:   check.Durations{Ordinary: interval(stop, stop*2)},
+				Start:  value.Durations{Ordinary: interval(start/2, start)},
+				Stop:   value.Durations{Ordinary: interval(stop, stop*2)},
 				Refuse: interval(0, stop/2),
 			},
 		}
@@ -142,20 +143,20 @@ func TestVerdicts(t *testing.T) {
 		{"a preStop sleep", manifest{replicas: 3, container: "lifecycle: {preStop: {exec: {command: [sleep, '3']}}}"},
 			rollout.Options{}, rollout.LosesNone, "", ""},
 		{"no readiness probe", manifest{noReadiness: true},
-			rollout.Options{App: rollout.App{Start: check.Durations{Ordinary: interval(4*time.Second, 4*time.Second)}}},
+			rollout.Options{App: rollout.App{Start: value.Durations{Ordinary: interval(4*time.Second, 4*time.Second)}}},
 			rollout.Loses, "notListening new", "a readinessProbe"},
 		{"Recreate", manifest{replicas: 2, spec: "strategy: {type: Recreate}"},
 			rollout.Options{App: rollout.App{
-				Start: check.Durations{Ordinary: interval(10*time.Second, 10*time.Second)}}}, rollout.Loses,
+				Start: value.Durations{Ordinary: interval(10*time.Second, 10*time.Second)}}}, rollout.Loses,
 			"noEndpoints ", "maxSurge: 1 and maxUnavailable: 0"},
 		{"a start that a probe kills",
 			manifest{container: "livenessProbe: {tcpSocket: {port: 8080}, periodSeconds: 5}"},
-			rollout.Options{App: rollout.App{Start: check.Durations{Ordinary: interval(time.Minute, time.Minute)}}},
+			rollout.Options{App: rollout.App{Start: value.Durations{Ordinary: interval(time.Minute, time.Minute)}}},
 			rollout.NeverCompletes, "maxUnavailable 0", ""},
 		{"a grace period that is too short",
 			manifest{container: "lifecycle: {preStop: {sleep: {seconds: 3}}}", grace: 10}, rollout.Options{
-				Latency: check.Interval{Max: 15 * time.Second},
-				App:     rollout.App{Stop: check.Durations{Ordinary: interval(20*time.Second, 20*time.Second)}},
+				Latency: value.Interval{Max: 15 * time.Second},
+				App:     rollout.App{Stop: value.Durations{Ordinary: interval(20*time.Second, 20*time.Second)}},
 			}, rollout.Loses, "inFlight old", "; terminationGracePeriodSeconds: 25"},
 		{"a probe that never succeeds", manifest{container: "startupProbe: {httpGet: {path: /, port: none}}"},
 			rollout.Options{}, rollout.NeverReady, "startup probe", ""},
@@ -193,7 +194,7 @@ func TestSeveralServices(t *testing.T) {
 	sidecar := "ports: [{containerPort: 8080}]\n      - name: exporter\n        image: example.com/exporter:1\n      " +
 		"  ports: [{containerPort: 9100}]"
 	metrics := service("metrics", 9100)
-	stop := rollout.App{Stop: check.Durations{Of: map[string]check.Interval{"exporter": {Min: 3 * time.Second, Max: 3 * time.Second}}}}
+	stop := rollout.App{Stop: value.Durations{Of: map[string]value.Interval{"exporter": {Min: 3 * time.Second, Max: 3 * time.Second}}}}
 	alone := run(t, manifest{replicas: 3}, rollout.Options{Runs: 20, Delays: "typical"})
 	for _, c := range []struct {
 		name string

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -79,4 +80,6 @@ func (w *workload) object() Object {
 	return Object{"Deployment", w.spec.Namespace, w.spec.Name, w.file, w.node.Pos.Line}
 }
 
-func (w *workload) title() string { return check.Title("Deployment", w.spec.Namespace, w.spec.Name) }
+func (w *workload) title() string {
+	return manifests.Title("Deployment", w.spec.Namespace, w.spec.Name)
+}

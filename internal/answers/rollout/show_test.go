@@ -10,6 +10,7 @@ import (
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/rollout"
 	"probesim.dev/internal/show/why"
+	"probesim.dev/internal/value"
 	"probesim.dev/trace"
 )
 
@@ -20,7 +21,7 @@ func TestShow(t *testing.T) {
 		"without one":       {replicas: 2, noReadiness: true},
 		"with two Services": {replicas: 3, more: service("internal", 8080)}} {
 		o := options()
-		o.App.Start.Ordinary = &check.Interval{Min: 3 * time.Second, Max: 6 * time.Second}
+		o.App.Start.Ordinary = &value.Interval{Min: 3 * time.Second, Max: 6 * time.Second}
 		o.Runs, o.Keep = 8, true
 		files := []check.File{file.file()}
 		r, err := rollout.Run(files, nil, o)
@@ -138,5 +139,5 @@ const other = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: api}, sp
 // options restart a Deployment on typical nodes at 100 requests a second.
 func options() rollout.Options {
 	return rollout.Options{Delays: "typical", Rate: 100,
-		Latency: check.Interval{Min: 10 * time.Millisecond, Max: 50 * time.Millisecond}}
+		Latency: value.Interval{Min: 10 * time.Millisecond, Max: 50 * time.Millisecond}}
 }

@@ -12,6 +12,7 @@ import (
 
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/rollout"
+	"probesim.dev/internal/value"
 )
 
 // The changes that tune finds meet the requirements in other runs too, and the patch makes them. A
@@ -30,7 +31,7 @@ func TestTune(t *testing.T) {
 	} {
 		o := options()
 		o.Runs = 8
-		o.App.Start.Ordinary = &check.Interval{Min: 3 * time.Second, Max: 3 * time.Second}
+		o.App.Start.Ordinary = &value.Interval{Min: 3 * time.Second, Max: 3 * time.Second}
 		o.Require, _ = check.ParseRolloutRequirements(c.require)
 		file := manifest{replicas: 3}.file()
 		r, err := rollout.Tune([]check.File{file}, nil, o, c.always)

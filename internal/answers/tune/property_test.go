@@ -115,14 +115,14 @@ type tried struct {
 	base    *bounds.Container
 }
 
-// value is a new value of a field, such as livenessProbe.periodSeconds.
-type value struct {
+// change is a new value of a field, such as livenessProbe.periodSeconds.
+type change struct {
 	field string
 	to    int32
 }
 
 // holds reports whether the container meets the requirements with some fields changed.
-func (x *tried) holds(values ...value) bool {
+func (x *tried) holds(values ...change) bool {
 	c := v1.Container{StartupProbe: x.base.Probe(trace.Startup).DeepCopy(),
 		LivenessProbe:  x.base.Probe(trace.Liveness).DeepCopy(),
 		ReadinessProbe: x.base.Probe(trace.Readiness).DeepCopy()}
@@ -162,12 +162,12 @@ func field(c *v1.Container, path string) *int32 {
 // towards the old one.
 func (x *tried) neighbors(changes []tune.Change) {
 	for i, back := range changes {
-		var values []value
+		var values []change
 		for _, c := range changes {
 			if c.Before == nil {
 				return // a new probe has no old values
 			}
-			values = append(values, value{c.Field, c.After})
+			values = append(values, change{c.Field, c.After})
 		}
 		if *back.Before > back.After {
 			values[i].to++
@@ -192,7 +192,7 @@ func (x *tried) others(found tune.Container) {
 		if c.Before == nil {
 			return // a new probe has its own cost
 		}
-		relative += x.relative(value{c.Field, c.After})
+		relative += x.relative(change{c.Field, c.After})
 	}
 	// A liveness probe that stops the container sooner also takes it out of its Service, and leaves
 	// no time to come up later. It is no setting for that.
@@ -203,7 +203,7 @@ func (x *tried) others(found tune.Container) {
 	if byStop && required(check.Restart) { // which can need a slower liveness probe
 		return
 	}
-	var list []value
+	var list []change
 	for _, kind := range []string{"startup", "liveness", "readiness"} {
 		for _, name := range []string{"initialDelaySeconds", "periodSeconds", "timeoutSeconds", "failureThreshold"} {
 			path := kind + "Probe." + name
@@ -211,16 +211,16 @@ func (x *tried) others(found tune.Container) {
 			never := path == "livenessProbe.initialDelaySeconds" || kind == "liveness" && byStop
 			if x.base.Probe(trace.Probe(kind)) != nil && !never {
 				for v := int32(1); v <= 12; v++ {
-					list = append(list, value{path, v})
+					list = append(list, change{path, v})
 				}
 			}
 		}
 	}
 	for i, a := range list {
 		for _, b := range list[i:] {
-			n, cost, values := 2, x.relative(a)+x.relative(b), []value{a, b}
+			n, cost, values := 2, x.relative(a)+x.relative(b), []change{a, b}
 			if a == b {
-				n, cost, values = 1, x.relative(a), []value{a}
+				n, cost, values = 1, x.relative(a), []change{a}
 			}
 			if a != b && a.field == b.field || n > fields || n == fields && cost > relative-1e-5 {
 				continue
@@ -234,7 +234,7 @@ func (x *tried) others(found tune.Container) {
 }
 
 // relative is the size of a change relative to the old value.
-func (x *tried) relative(v value) float64 {
+func (x *tried) relative(v change) float64 {
 	old := float64(x.old(v.field))
 	return math.Abs(float64(v.to)-old) / max(1, old)
 }

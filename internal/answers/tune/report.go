@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/scenarios/manifests"
 )
 
 // Report is the result of a search. Its JSON form is stable: fields are only added.
@@ -40,7 +41,7 @@ type Workload struct {
 }
 
 // Title is the name of a workload for people.
-func (w *Workload) Title() string { return check.Title(w.Kind, w.Namespace, w.Name) }
+func (w *Workload) Title() string { return manifests.Title(w.Kind, w.Namespace, w.Name) }
 
 // Missing is a requirement for which some containers have no probe.
 type Missing struct {

@@ -11,6 +11,7 @@ import (
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
 	"probesim.dev/trace"
@@ -36,7 +37,7 @@ type task struct {
 	spec                *v1.Container
 	readiness           *v1.Probe // to add; nil: none
 	require             check.Requirements
-	start               *check.Interval // how long it is known to take; nil: not known
+	start               *value.Interval // how long it is known to take; nil: not known
 	stops               func() error    // tunes the grace period of the pod, and no container; nil: it does not
 	err                 error
 }

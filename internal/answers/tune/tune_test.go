@@ -11,6 +11,7 @@ import (
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/compare"
 	"probesim.dev/internal/answers/tune"
+	"probesim.dev/internal/value"
 )
 
 func tuned(t interface{ Fatal(...any) }, f check.File, o check.Options) *tune.Report {
@@ -419,7 +420,7 @@ func TestAddsAReadinessProbe(t *testing.T) {
 // the changed manifest has no finding about it.
 func TestGrace(t *testing.T) {
 	stop := func(text string) check.Options {
-		d, err := check.ParseDurations(text)
+		d, err := value.ParseDurations(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -453,3 +453,12 @@ func (m *Object) Deployment(pod *v1.Pod, replicas int) *appsv1.Deployment {
 	d.Spec.Template.Spec = *pod.Spec.DeepCopy()
 	return d
 }
+
+// Title returns the name of a workload for people, with its namespace unless that is the default
+// one.
+func Title(kind, namespace, name string) string {
+	if namespace != "" && namespace != v1.NamespaceDefault {
+		name = namespace + "/" + name
+	}
+	return kind + " " + name
+}

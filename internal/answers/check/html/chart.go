@@ -139,7 +139,7 @@ func newAxis(w *check.Workload, c *check.Container) axis {
 		add(c.Deleted.SIGTERM, c.Deleted.SIGKILL)
 	}
 	if c.Start != nil && rows[check.Start] {
-		add(c.Start.Greatest)
+		add(check.Seconds(c.Start.Max))
 	}
 	most += most / 20 // what exceeds the largest limit is visible
 	a := axis{step: steps[len(steps)-1]}
@@ -267,10 +267,10 @@ func (a axis) known(c *check.Container, id check.RowID) []mark {
 	if id != check.Start || c.Start == nil {
 		return nil
 	}
-	list := []mark{{"known", a.at(c.Start.Least), "starts take at least " + check.Clock(c.Start.Least)}}
-	if c.Start.Greatest != c.Start.Least {
-		list = append(list, mark{"known", a.at(c.Start.Greatest), "starts take at most " +
-			check.Clock(c.Start.Greatest)})
+	least, most := check.Seconds(c.Start.Min), check.Seconds(c.Start.Max)
+	list := []mark{{"known", a.at(least), "starts take at least " + check.Clock(least)}}
+	if most != least {
+		list = append(list, mark{"known", a.at(most), "starts take at most " + check.Clock(most)})
 	}
 	return list
 }

@@ -66,9 +66,9 @@ func newDocument(r *check.Report, runs []*witness.Witness) (*document, error) {
 	d := &document{Report: r, Unready: append(render.Unready(r), render.Measured(r)...), Missed: render.Missed(r),
 		Changes: render.Changes(r)}
 	if s := r.Start; s != nil {
-		d.Start = check.Clock(s.Least)
-		if s.Least != s.Greatest {
-			d.Start += " to " + check.Clock(s.Greatest)
+		d.Start = check.Clock(check.Seconds(s.Min))
+		if s.Min != s.Max {
+			d.Start += " to " + check.Clock(check.Seconds(s.Max))
 		}
 	}
 	for i := range r.Workloads {

@@ -13,6 +13,7 @@ import (
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/check/witness"
+	"probesim.dev/internal/value"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -50,7 +51,7 @@ func sample(text string) *check.Report {
 			{Row: check.Recover, Text: "hung -> Ready again", Best: s(40), Worst: none},
 		},
 		StartShare: new(0.5),
-		Sidecar:    text, Start: &check.Span{Least: s(45), Greatest: s(70)},
+		Sidecar:    text, Start: &value.Interval{Min: 45 * time.Second, Max: 70 * time.Second},
 		Deleted:  &check.Deletion{SIGTERM: s(10), SIGKILL: s(40)},
 		Restarts: []check.Seconds{0, s(60)},
 		Findings: []check.Finding{
@@ -61,7 +62,8 @@ func sample(text string) *check.Report {
 	}
 	other := check.Container{Name: "other", Limits: []check.Limit{{Row: check.Stall, Always: s(1), Never: s(2)}}}
 	r := &check.Report{
-		Kubernetes: []string{text, "v2"}, Delays: text, Start: &check.Span{Least: s(45), Greatest: s(70)},
+		Kubernetes: []string{text, "v2"}, Delays: text,
+		Start: &value.Interval{Min: 45 * time.Second, Max: 70 * time.Second},
 		Workloads: []check.Workload{{
 			Kind: text, Name: text, File: text, Line: 1, Problem: text, Containers: []check.Container{app, other},
 			Requirements: []check.Verification{

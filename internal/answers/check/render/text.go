@@ -176,7 +176,7 @@ func said(c *check.Container, l *check.Limit) report.Cell {
 	switch {
 	case c.Start == nil || l.Row != check.Start && l.Row != check.Restart:
 		return plain("")
-	case c.Start.Greatest > l.Always:
+	case check.Seconds(c.Start.Max) > l.Always:
 		return report.Cell{Text: c.Start.String() + " !", Style: report.Bad}
 	}
 	return plain(c.Start.String() + "  ")
@@ -241,7 +241,8 @@ func Facts(c *check.Container) []Fact {
 	}
 	if c.Deleted != nil && c.Deleted.Exit != nil {
 		list = append(list, Fact{fmt.Sprintf("deleted -> exit (stop of %s)", c.Stop),
-			check.FormatDown(c.Deleted.Exit.Least) + " - " + check.FormatUp(c.Deleted.Exit.Greatest)})
+			check.FormatDown(check.Seconds(c.Deleted.Exit.Min)) + " - " +
+				check.FormatUp(check.Seconds(c.Deleted.Exit.Max))})
 	}
 	if c.StartShare != nil {
 		list = append(list, Fact{fmt.Sprintf("starts of %s that come up", c.Start), check.Percent(*c.StartShare)})

@@ -5,6 +5,7 @@ import (
 	"probesim.dev/internal/answers/check/render"
 	"probesim.dev/internal/answers/compare"
 	pages "probesim.dev/internal/show/html"
+	"probesim.dev/internal/value"
 )
 
 // document is the data of the page for the template.
@@ -129,11 +130,11 @@ func longest(rows []compare.Row, limits bool) check.Seconds {
 		if rows[i].Limit != limits {
 			continue
 		}
-		for _, r := range []*compare.Range{rows[i].Before, rows[i].After} {
+		for _, r := range []*value.Interval{rows[i].Before, rows[i].After} {
 			if r == nil {
 				continue
 			}
-			for _, s := range []check.Seconds{r.Least, r.Greatest} {
+			for _, s := range []check.Seconds{check.Seconds(r.Min), check.Seconds(r.Max)} {
 				if !s.IsNever() {
 					end = max(end, s)
 				}
@@ -148,12 +149,12 @@ func newRow(r *compare.Row, end check.Seconds) row {
 	out := row{Text: r.Text, Before: r.Format(before), After: r.Format(after), Difference: r.Difference(),
 		Change: r.Change}
 	at := func(s check.Seconds) float64 { return float64(int(10_000*min(float64(s)/float64(end), 1))) / 100 }
-	for i, x := range []*compare.Range{r.Before, r.After} {
+	for i, x := range []*value.Interval{r.Before, r.After} {
 		if x == nil {
 			continue
 		}
 		t := track{Kind: []string{"before", "after"}[i], Y: 2 + 9*i, Times: !r.Limit}
-		least, greatest := at(x.Least), at(x.Greatest)
+		least, greatest := at(check.Seconds(x.Min)), at(check.Seconds(x.Max))
 		if t.Rest = greatest - least; r.Limit {
 			t.Sure = least
 		}

@@ -8,6 +8,7 @@ import (
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/compare"
+	"probesim.dev/internal/value"
 )
 
 func s(n float64) check.Seconds { return check.Seconds(n * float64(time.Second)) }
@@ -25,11 +26,11 @@ func sample(text string) *compare.Report {
 					Before: []check.Probe{{Type: "liveness", Text: text}},
 					After:  []check.Probe{{Type: "liveness", Text: text + " 2"}},
 					Rows: []compare.Row{
-						{Text: text, Limit: true, Before: &compare.Range{Least: s(20), Greatest: s(30)},
-							After: &compare.Range{Least: s(25), Greatest: s(50)}, Change: compare.Better},
-						{Text: text, Before: &compare.Range{Least: s(1), Greatest: s(4)},
-							After:  &compare.Range{Least: s(2), Greatest: check.Seconds(bounds.Never)},
-							Change: compare.Worse},
+						{Text: text, Limit: true, Before: &value.Interval{Min: 20 * time.Second, Max: 30 * time.Second},
+							After:  &value.Interval{Min: 25 * time.Second, Max: 50 * time.Second},
+							Change: compare.Better},
+						{Text: text, Before: &value.Interval{Min: 1 * time.Second, Max: 4 * time.Second},
+							After: &value.Interval{Min: 2 * time.Second, Max: bounds.Never}, Change: compare.Worse},
 					},
 				}, {Name: "other", Change: compare.Same},
 					{Name: text, Change: compare.Same, RenamedFrom: text, Lost: []string{text},

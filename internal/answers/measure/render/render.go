@@ -11,9 +11,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/measure"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/value"
 )
@@ -48,7 +48,7 @@ func each(r *measure.Report, visit func(*measure.Workload, *measure.Container)) 
 	}
 }
 
-func title(w *measure.Workload) string { return check.Title(w.Kind, w.Namespace, w.Name) }
+func title(w *measure.Workload) string { return manifests.Title(w.Kind, w.Namespace, w.Name) }
 
 // lead says how many containers are measured, and which one was killed or came closest to it.
 func (t *writer) lead() {
@@ -103,7 +103,7 @@ func (t *writer) danger(containers int) string {
 	case closest == nil:
 		return ""
 	}
-	took := "up to " + up(closest.Start.Greatest)
+	took := "up to " + up(value.Seconds(closest.Start.Max))
 	if closest.Margin < 0 {
 		took = words(*closest.Start)
 	}
@@ -112,7 +112,7 @@ func (t *writer) danger(containers int) string {
 	switch {
 	case containers == 1:
 		return "I" + took
-	case closest.Margin >= measure.Seconds(time.Second):
+	case closest.Margin >= value.Seconds(time.Second):
 		away = ", at least " + down(closest.Margin) + " away"
 	}
 	return "Closest to a kill was " + closest.Name + " of " + title(of[1]) + away + ": i" + took
@@ -137,8 +137,7 @@ func (t *writer) table() {
 			}
 			cell := func(text string) report.Cell { return report.Cell{Text: text} }
 			row := []report.Cell{cell("  " + c.Name), cell(fmt.Sprint(len(c.Starts))), cell(words(*c.Start)),
-				cell(value.Format(((time.Duration(c.Median.Least) + time.Duration(c.Median.Greatest)) / 2).
-					Round(time.Second))),
+				cell(value.Format(((c.Median.Min + c.Median.Max) / 2).Round(time.Second))),
 				cell(""), cell("")}
 			if c.Ignorance > 0 {
 				row[4] = cell("±" + up(c.Ignorance/2))
@@ -173,9 +172,9 @@ func (t *writer) slower() {
 			how := ""
 			switch {
 			case before == nil || c.Start == nil:
-			case c.Start.Least > before.Start.Greatest:
+			case c.Start.Min > before.Start.Max:
 				how = "more slowly"
-			case c.Start.Greatest < before.Start.Least:
+			case c.Start.Max < before.Start.Min:
 				how = "faster"
 			}
 			if how != "" {
@@ -310,31 +309,32 @@ func (t *writer) hint() {
 }
 
 // lasted formats how long programs lived, above ten minutes as kubectl does.
-func lasted(r measure.Range) string {
-	least, greatest := r.Whole()
-	if least < 10*time.Minute {
+func lasted(r value.Interval) string {
+	whole := r.Whole()
+	if whole.Min < 10*time.Minute {
 		return words(r)
 	}
-	if a, b := duration.HumanDuration(least), duration.HumanDuration(greatest); a != b {
-		return a + " to " + b
+	least, most := duration.HumanDuration(whole.Min), duration.HumanDuration(whole.Max)
+	if least != most {
+		return least + " to " + most
 	}
-	return duration.HumanDuration(greatest)
+	return most
 }
 
 // words formats a range in whole seconds.
-func words(r measure.Range) string {
-	least, greatest, several := strings.Cut(r.String(), "..")
+func words(r value.Interval) string {
+	least, greatest, several := strings.Cut(r.Whole().String(), "..")
 	if !several {
 		return least
 	}
 	return least + " to " + greatest
 }
 
-func up(s measure.Seconds) string {
+func up(s value.Seconds) string {
 	return value.Format((time.Duration(s) + time.Second - 1).Truncate(time.Second))
 }
 
-func down(s measure.Seconds) string { return value.Format(time.Duration(s).Truncate(time.Second)) }
+func down(s value.Seconds) string { return value.Format(time.Duration(s).Truncate(time.Second)) }
 
 // Annotations writes the annotations that probesim check reads, for the newest revision of each
 // workload.
@@ -358,9 +358,9 @@ func Annotations(w io.Writer, r *measure.Report) error {
 func inexact(w *measure.Workload) string {
 	text := ""
 	for _, c := range w.Containers {
-		least := measure.Seconds(0)
+		least := value.Seconds(0)
 		for _, s := range c.Starts {
-			least = max(least, s.Took.Least)
+			least = max(least, value.Seconds(s.Took.Min))
 		}
 		if c.Limit > 0 && c.Margin < 0 && least <= c.Limit {
 			text += printable.Text(fmt.Sprintf("# %s: the probes always allow %s, and the slowest start is not known "+
@@ -383,7 +383,7 @@ func durations(containers []*measure.Container, key string) string {
 			r = c.Stop
 		}
 		if r != nil {
-			list = append(list, printable.Text(c.Name)+"="+r.String())
+			list = append(list, printable.Text(c.Name)+"="+r.Whole().String())
 		}
 	}
 	return strings.Join(list, ", ")

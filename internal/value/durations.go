@@ -1,0 +1,88 @@
+package value
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Durations are how long something takes in containers, such as a start. In the zero value, nothing
+// is known.
+type Durations struct {
+	// in each container that Of does not name, except sidecars and init containers; nil: not known
+	Ordinary *Interval
+	Of       map[string]Interval // by the name of the container
+}
+
+// ParseDurations parses a list with commas of ranges, such as "40s..70s, envoy=1s..3s". One without
+// a name is Ordinary. The error lists all errors.
+func ParseDurations(text string) (Durations, error) {
+	var d Durations
+	var wrong []string
+	for _, part := range strings.Split(text, ",") {
+		name, written, named := strings.Cut(part, "=")
+		if !named {
+			name, written = "", part
+		}
+		name = strings.TrimSpace(name)
+		i, err := ParseInterval(strings.TrimSpace(written))
+		if err == nil && i.Max > LongestLimit {
+			err = fmt.Errorf("must be at most %s", Format(LongestLimit))
+		}
+		_, twice := d.Of[name]
+		switch {
+		case named && name == "":
+			err = errors.New("the name of a container is missing before =")
+		case err != nil && named:
+			err = fmt.Errorf("%s: %w", name, err)
+		case err != nil:
+		case named && twice:
+			err = fmt.Errorf("%s is there twice", name)
+		case named:
+			if d.Of == nil {
+				d.Of = map[string]Interval{}
+			}
+			d.Of[name] = i
+		case d.Ordinary != nil:
+			err = fmt.Errorf("%s is the second one without the name of a container: write app=%s",
+				strings.TrimSpace(part), strings.TrimSpace(part))
+		default:
+			d.Ordinary = &i
+		}
+		if err != nil {
+			wrong = append(wrong, err.Error())
+		}
+	}
+	if len(wrong) > 0 {
+		return Durations{}, errors.New(strings.Join(wrong, "; "))
+	}
+	return d, nil
+}
+
+// In returns what is known of a container, or nil. An ordinary container is no sidecar.
+func (d Durations) In(container string, ordinary bool) *Interval {
+	if own, named := d.Of[container]; named {
+		return &own
+	}
+	if !ordinary {
+		return nil
+	}
+	return d.Ordinary
+}
+
+// String returns the durations as ParseDurations reads them.
+func (d Durations) String() string {
+	var list []string
+	if d.Ordinary != nil {
+		list = append(list, d.Ordinary.String())
+	}
+	for _, name := range d.Names() {
+		list = append(list, name+"="+d.Of[name].String())
+	}
+	return strings.Join(list, ",")
+}
+
+// Names returns the containers that have a name here, sorted.
+func (d Durations) Names() []string { return slices.Sorted(maps.Keys(d.Of)) }
