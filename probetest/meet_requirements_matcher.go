@@ -16,6 +16,7 @@ import (
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/check/render"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/require"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/internal/value"
@@ -145,10 +146,14 @@ func (m *MeetRequirementsMatcher) options() (check.Options, error) {
 	if strings.TrimSpace(m.requirements) == "" {
 		return o, errors.New("there are no requirements: name one or more, such as start>=70s")
 	}
-	var err error
-	if o.Require, err = check.ParseRequirements(m.requirements); err != nil {
+	required, err := require.Parse(m.requirements)
+	if err != nil {
 		return o, err
 	}
+	if _, rollouts := require.Split(required); len(rollouts) > 0 {
+		return o, fmt.Errorf("%s is about a rollout: 'probesim rollout' judges it", rollouts[0])
+	}
+	o.Require = check.RequirementsOf(required)
 	for _, name := range m.kubernetes {
 		p, known := profile.Named(name)
 		if !known {

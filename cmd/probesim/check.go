@@ -20,6 +20,7 @@ import (
 	"probesim.dev/internal/answers/check/render"
 	"probesim.dev/internal/answers/check/witness"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/require"
 	"probesim.dev/internal/runner/actions"
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/runner/terminal"
@@ -161,6 +162,8 @@ Rows for --require:
   hung-unready<=D     from hung to not Ready
   detect<=D           from hung to SIGTERM
   recover<=D          from hung to Ready again
+Requirements about rollouts, such as lost<=0, can stand beside them: 'probesim
+rollout' judges those.
 
 Output formats:
   table      the verdict and tables for a terminal (default)
@@ -279,7 +282,9 @@ func (o *checkOptions) parse(outputs ...string) (check.Options, error) {
 	if c.Stop, err = parseAll("stop", o.stop, value.ParseDurations); err != nil {
 		return c, err
 	}
-	c.Require, err = parseAll("require", o.require, check.ParseRequirements)
+	required, err := parseAll("require", o.require, require.Parse)
+	_, c.Rollouts = require.Split(required)
+	c.Require = check.RequirementsOf(required)
 	return c, err
 }
 

@@ -81,16 +81,12 @@ func (o *checkOptions) applyConfig(cmd *cobra.Command, doc *strict.Node) []check
 				continue
 			case name == "baseline":
 				text = filepath.Join(filepath.Dir(o.config), text)
-			case name == "require":
-				if text = ownRequirements(cmd, value); text == "" {
-					continue
-				}
 			case name == "kubernetes" && cmd.Name() == "rollout":
 				if versions, err := parseVersions([]string{text}); err == nil {
 					text = versions[len(versions)-1] // the newest
 				}
 			}
-			if err := errors.Join(flag.Value.Set(text), checkValue(name, text)); err != nil {
+			if err := errors.Join(flag.Value.Set(text), valueError(name, text)); err != nil {
 				value.Errorf("%s", strings.TrimPrefix(err.Error(), "--"+name+": "))
 			}
 			flag.Changed = true
@@ -110,20 +106,6 @@ func (o *checkOptions) applyConfig(cmd *cobra.Command, doc *strict.Node) []check
 		ignores = append(ignores, check.Ignore{Path: n.Field("path").Value, IDs: ids})
 	}
 	return ignores
-}
-
-// ownRequirements checks requirements on probes and on rollouts, and returns those that a command
-// judges.
-func ownRequirements(cmd *cobra.Command, n *strict.Node) string {
-	if _, _, err := check.ParseAnyRequirements(n.Value); err != nil {
-		n.Errorf("%v", err)
-		return ""
-	}
-	rollouts, others := check.SplitRequirements(n.Value)
-	if cmd.Name() == "rollout" {
-		others = rollouts
-	}
-	return strings.Join(others, ", ")
 }
 
 // configValue is a value of a flag in a configuration.
@@ -149,12 +131,8 @@ func (o *checkOptions) unknown(options check.Options, files []check.File) error 
 	return err
 }
 
-// checkValue returns the error of a value of a flag, without regard to the other flags.
-// Requirements are checked before.
-func checkValue(name, value string) error {
-	if name == "require" {
-		return nil
-	}
+// valueError returns the error of a value of a flag, without regard to the other flags.
+func valueError(name, value string) error {
 	_, err := parseValue(name, value)
 	return err
 }

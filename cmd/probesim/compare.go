@@ -12,6 +12,7 @@ import (
 	"probesim.dev/internal/answers/compare"
 	"probesim.dev/internal/answers/compare/html"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/require"
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/show/report"
@@ -157,6 +158,10 @@ func compareManifests(cmd *cobra.Command, paths []string, o compareOptions, igno
 	}
 	if err := writeComparison(cmd.OutOrStdout(), r, o.output); err != nil {
 		return err
+	}
+	if len(options.Rollouts) > 0 {
+		tell(cmd.ErrOrStderr(), "compare leaves %s to 'probesim rollout'",
+			strings.Join(require.Texts(options.Rollouts), ", "))
 	}
 	if o.output == "table" {
 		o.nameRollout(cmd, paths, before, after)

@@ -22,6 +22,7 @@ import (
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/value"
+	"probesim.dev/internal/workloads"
 	"probesim.dev/scenarios"
 )
 
@@ -157,7 +158,7 @@ func (o *liveOptions) find(cmd *cobra.Command, manifest string) (pod *v1.Pod, fo
 		return nil, nil, &exitError{exitUsage, err}
 	}
 	var names []string
-	err = check.EachWorkload([]check.File{{Name: manifest, Data: data}},
+	err = workloads.Each([]check.File{{Name: manifest, Data: data}},
 		func(_ check.File, w *manifests.Workload) scenarios.Errors {
 			for c := range podutil.Containers(&w.Pod.Spec) {
 				if _, probe := live.Probe(c); c.Name == o.container || o.container == "" && probe != nil {

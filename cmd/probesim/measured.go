@@ -28,7 +28,7 @@ func addMeasured(cmd *cobra.Command, name *string) {
 // options are those of the nodes.
 func readMeasured(cmd *cobra.Command, name string, manifests []check.File, o measure.Options) (*measure.Report, error) {
 	if name == "" {
-		pods := slices.DeleteFunc(recorded(manifests),
+		pods := slices.DeleteFunc(slices.Clone(manifests),
 			func(f incident.File) bool { return !bytes.Contains(f.Data, []byte("containerStatuses")) })
 		if len(pods) == 0 {
 			return nil, nil
@@ -62,14 +62,6 @@ func readMeasured(cmd *cobra.Command, name string, manifests []check.File, o mea
 			"' says why for each container")
 	}
 	return r, nil
-}
-
-// recorded returns files as those of a recording.
-func recorded(files []check.File) (list []incident.File) {
-	for _, f := range files {
-		list = append(list, incident.File{Name: f.Name, Data: f.Data})
-	}
-	return list
 }
 
 // isMeasurement reports whether a file is JSON of measure, and no object of Kubernetes.
@@ -109,7 +101,7 @@ func (o *checkOptions) measure(cmd *cobra.Command, files []check.File, options *
 	nodes := measure.Options{Delays: options.Nodes}
 	if len(o.kubernetes) > 0 {
 		nodes.Profiles = options.Profiles
-	} else if versions, _ := measure.Versions(recorded(files)); len(versions) > 0 {
+	} else if versions, _ := measure.Versions(files); len(versions) > 0 {
 		options.Profiles, nodes.Profiles = versions, versions
 	}
 	r, err := readMeasured(cmd, o.measured, files, nodes)

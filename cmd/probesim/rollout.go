@@ -17,6 +17,7 @@ import (
 	"probesim.dev/internal/answers/rollout"
 	"probesim.dev/internal/answers/rollout/html"
 	"probesim.dev/internal/answers/rollout/render"
+	"probesim.dev/internal/require"
 	"probesim.dev/internal/runner/actions"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/scenarios/simulate"
@@ -129,10 +130,12 @@ The report names the seed of its worst run. --seed draws this run, and explains
 its greatest loss: what raced with what, and which step took longest.
 
 Rows for --require:
-  lost<=N     requests that are lost, in the worst of the runs
-  ready>=N    the fewest Ready replicas
-  takes<=D    until the rollout is complete
-  prestop<=D  a preStop sleep that is always enough to lose nothing
+  lost<=N      requests that are lost, in the worst of the runs
+  replicas>=N  the fewest Ready replicas
+  takes<=D     until the rollout is complete
+  prestop<=D   a preStop sleep that is always enough to lose nothing
+Requirements about containers, such as start>=70s, can stand beside them:
+'probesim check' judges those.
 Those of the annotation probesim.dev/require of a Deployment must hold too. They
 allow losses only with --allow-annotations.
 
@@ -170,7 +173,7 @@ const rolloutExamples = `  # Does a restart lose requests?
   probesim rollout web.yaml --rps 200 -o html > rollout.html
 
   # Fail in CI if a request is lost
-  probesim rollout web.yaml --require 'lost<=0, ready>=3, takes<=5m'`
+  probesim rollout web.yaml --require 'lost<=0, replicas>=3, takes<=5m'`
 
 // checkFlags rejects formats that do not exist, and flags without an effect.
 func (o *rolloutFlags) checkFlags(cmd *cobra.Command) error {
@@ -265,7 +268,7 @@ func (o *rolloutFlags) options(ctx context.Context, cmd *cobra.Command) (r rollo
 			return r, fmt.Errorf("--app: %w", err)
 		}
 	}
-	r.Require, err = parseAll("require", o.require, check.ParseRolloutRequirements)
+	r.Require, err = parseAll("require", o.require, require.Parse)
 	return r, err
 }
 

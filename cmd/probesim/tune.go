@@ -1,17 +1,24 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/compare"
+	"probesim.dev/internal/answers/rollout"
+	rollouthtml "probesim.dev/internal/answers/rollout/html"
+	"probesim.dev/internal/answers/rollout/render"
 	"probesim.dev/internal/answers/tune"
 	"probesim.dev/internal/answers/tune/html"
 	"probesim.dev/internal/inplace"
@@ -71,10 +78,10 @@ Limits exceed what is required by --margin, because how long something takes in
 a program is seldom known well. If no setting does, tune returns one that just
 meets the requirements. Settings that meet them already stay as they are.
 
-Requirements on rollouts are lost<=N, ready>=N, takes<=D and prestop<=D, as for
-'probesim rollout'. For them, tune finds the least change of the preStop sleep
-and the grace period, minReadySeconds, maxSurge and maxUnavailable with which
-runs meet them, or adds a readiness probe.
+Requirements on rollouts are lost<=N, replicas>=N, takes<=D and prestop<=D, as
+for 'probesim rollout', alone or beside the others. For them, tune finds the
+least change of the preStop sleep and the grace period, minReadySeconds,
+maxSurge and maxUnavailable that meets them in runs, or adds a readiness probe.
 
 The settings hold on every node of --delays, in every phase, and in every
 version of --kubernetes, as check finds. If no setting meets the requirements,
@@ -110,58 +117,120 @@ const tuneExamples = `  # Find settings for a program that takes up to 70 s to s
   # Change the manifest
   probesim tune deployment.yaml --require 'start>=70s' -o yaml > new.yaml`
 
+// tuned is what tune finds. The changes for rollouts come on top of those for containers.
+type tuned struct {
+	files      []check.File
+	containers *tune.Report // nil: no requirement is about containers
+	changed    []check.File // the files with the changes of containers; those of rollouts begin with it
+	rollouts   *rollout.Tuning
+}
+
 func tuneManifests(cmd *cobra.Command, paths []string, o tuneOptions) error {
-	about, others := ofRollouts(o.require)
-	switch {
-	case len(about) > 0 && len(others) > 0:
-		return fmt.Errorf("--require: requirements on rollouts (%s) and on probes (%s) cannot be met together: run "+
-			"tune for each", strings.Join(about, ", "), strings.Join(others, ", "))
-	case len(about) > 0:
-		return tuneRollouts(cmd, paths, o)
-	}
-	if err := ignored(cmd, "without a requirement on rollouts, such as lost<=0", trafficFlags...); err != nil {
-		return err
-	}
-	if o.output != "table" {
-		if err := ignored(cmd, "without -o table", "details"); err != nil {
-			return err
-		}
-	}
 	options, err := o.parse(tuneOutputs...)
 	if err != nil {
+		return err
+	}
+	containers := len(options.Require) > 0 || len(options.Rollouts) == 0
+	if err := o.checkFlags(cmd, containers, len(options.Rollouts) > 0); err != nil {
 		return err
 	}
 	margin, err := parseShare(o.margin)
 	if err != nil {
 		return fmt.Errorf("--margin: %w", err)
 	}
-	files, err := newManifestReader(cmd, false).read(paths)
-	if err != nil {
-		return &exitError{exitUsage, err}
-	}
-	if err := o.measure(cmd, files, &options); err != nil {
-		return err
-	}
-	options.RequireMeasured = options.Measured != nil
 	limit, err := parseTime(o.time)
 	if err != nil {
 		return err
 	}
-	if err := o.unknown(options, files); err != nil {
+	var t tuned
+	if t.files, err = newManifestReader(cmd, false).read(paths); err != nil {
 		return &exitError{exitUsage, err}
 	}
-	r, err := runTune(cmd, files, options, margin, o.parallel, limit)
-	if err != nil {
-		return err
+	if t.changed = t.files; containers {
+		if err := t.tuneContainers(cmd, &o, &options, margin, limit); err != nil {
+			return err
+		}
 	}
-	if err := writeTuned(cmd, files, r, options, o); err != nil {
+	if len(options.Rollouts) > 0 {
+		if err := t.tuneRollouts(cmd, &o, margin, limit); err != nil {
+			return err
+		}
+	}
+	if err := t.write(cmd, options, &o); err != nil {
 		return err
 	}
 	switch {
-	case r.Problems():
+	case t.containers != nil && t.containers.Problems():
 		return &exitError{exitUsage, errors.New("a workload could not be tuned")}
-	case !r.Met():
+	case t.containers != nil && !t.containers.Met(), t.rollouts != nil && !t.rollouts.Met():
 		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
+// checkFlags rejects flags without an effect.
+func (o *tuneOptions) checkFlags(cmd *cobra.Command, containers, rollouts bool) error {
+	switch {
+	case containers && rollouts && o.output == "html":
+		return errors.New("--output html: a page is about containers or about rollouts: run tune for each")
+	case !containers:
+		return ignored(cmd, "with requirements on rollouts alone", "details", "measured", "allow-annotations")
+	case o.output != "table":
+		if err := ignored(cmd, "without -o table", "details"); err != nil {
+			return err
+		}
+	}
+	if rollouts {
+		return nil
+	}
+	return ignored(cmd, "without a requirement on rollouts, such as lost<=0", trafficFlags...)
+}
+
+// tuneContainers finds settings of probes.
+func (t *tuned) tuneContainers(cmd *cobra.Command, o *tuneOptions, options *check.Options, margin float64,
+	limit time.Duration) error {
+	if err := o.measure(cmd, t.files, options); err != nil {
+		return err
+	}
+	options.RequireMeasured = options.Measured != nil
+	if err := o.unknown(*options, t.files); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	var err error
+	if t.containers, err = runTune(cmd, t.files, *options, margin, o.parallel, limit); err != nil ||
+		len(options.Rollouts) == 0 {
+		return err
+	}
+	t.changed = nil
+	for _, f := range t.files {
+		data, _, err := t.containers.Edit(f)
+		if err != nil {
+			return &exitError{exitUsage, err}
+		}
+		t.changed = append(t.changed, check.File{Name: f.Name, Data: data})
+	}
+	return nil
+}
+
+// tuneRollouts finds changes with which rollouts meet requirements.
+func (t *tuned) tuneRollouts(cmd *cobra.Command, o *tuneOptions, margin float64, limit time.Duration) error {
+	f := o.rollout
+	f.output, f.delays, f.start, f.stop, f.require, f.parallel = o.output, o.delays, o.start, o.stop, o.require,
+		o.parallel
+	f.kubernetes = strings.Join(o.kubernetes, ",")
+	ctx, cancel := within(cmd.Context(), limit)
+	defer cancel()
+	options, err := f.options(ctx, cmd)
+	if err != nil {
+		return err
+	}
+	from, err := f.readFrom(cmd)
+	if err != nil {
+		return err
+	}
+	options.Keep = o.output == "html"
+	if t.rollouts, err = rollout.Tune(t.changed, from, options, margin > 0); err != nil {
+		return f.invalid(cmd, slices.Concat(t.files, from), err)
 	}
 	return nil
 }
@@ -202,31 +271,97 @@ func runTune(cmd *cobra.Command, files []check.File, o check.Options, margin flo
 	return t.Report(), nil
 }
 
-func writeTuned(cmd *cobra.Command, files []check.File, r *tune.Report, options check.Options, o tuneOptions) error {
-	w := cmd.OutOrStdout()
+func (t *tuned) write(cmd *cobra.Command, options check.Options, o *tuneOptions) error {
+	w, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	if o.output == "patch" || o.output == "yaml" {
+		tellNotes(stderr, t.containers)
+		tellUnmet(stderr, t.rollouts)
+	}
 	switch o.output {
 	case "json":
-		return report.WriteJSON(w, r)
+		return t.writeJSON(w)
 	case "patch":
-		tellNotes(cmd.ErrOrStderr(), r)
-		return r.Patch(terminal.Safe(w))
+		return t.writePatches(terminal.Safe(w))
 	case "yaml":
-		tellNotes(cmd.ErrOrStderr(), r)
-		return editManifests(terminal.Copy(w), cmd.ErrOrStderr(), files, r.Edit)
+		return editManifests(terminal.Copy(w), stderr, t.changed, t.edit)
+	case "html":
+		return t.writePage(cmd, options, o)
 	}
-	if o.output == "html" {
-		var comparison strings.Builder
-		if err := compareTuned(cmd, &comparison, files, r, options, o.checkOptions); err != nil {
+	if r := t.containers; r != nil {
+		err := tune.Text(w, r, tune.TextOptions{Options: terminal.Options(w), Details: o.details})
+		if err == nil && r.Changed() && o.details {
+			fmt.Fprintln(w)
+			err = compareTuned(cmd, w, t.files, r, options, o.checkOptions)
+		}
+		if err != nil || t.rollouts == nil {
 			return err
 		}
-		return html.Write(w, r, comparison.String())
+		fmt.Fprintln(w)
 	}
-	if err := tune.Text(w, r, tune.TextOptions{Options: terminal.Options(w), Details: o.details}); err != nil ||
-		!r.Changed() || !o.details {
+	return render.Tuning(w, t.rollouts, terminal.Options(w))
+}
+
+// writeJSON writes the report about containers or the one about rollouts, or an object with both.
+func (t *tuned) writeJSON(w io.Writer) error {
+	switch {
+	case t.rollouts == nil:
+		return report.WriteJSON(w, t.containers)
+	case t.containers == nil:
+		return report.WriteJSON(w, t.rollouts)
+	}
+	return report.WriteJSON(w, struct {
+		Containers *tune.Report    `json:"containers"`
+		Rollouts   *rollout.Tuning `json:"rollouts"`
+	}{t.containers, t.rollouts})
+}
+
+func (t *tuned) writePage(cmd *cobra.Command, options check.Options, o *tuneOptions) error {
+	if t.containers == nil {
+		return rollouthtml.WriteTuning(cmd.OutOrStdout(), t.rollouts)
+	}
+	var comparison strings.Builder
+	if err := compareTuned(cmd, &comparison, t.files, t.containers, options, o.checkOptions); err != nil {
 		return err
 	}
-	fmt.Fprintln(w)
-	return compareTuned(cmd, w, files, r, options, o.checkOptions)
+	return html.Write(cmd.OutOrStdout(), t.containers, comparison.String())
+}
+
+// edit makes the changes in a file of manifests.
+func (t *tuned) edit(f check.File) (edited []byte, comments []inplace.Comment, err error) {
+	if t.rollouts == nil {
+		return t.containers.Edit(f)
+	}
+	return t.rollouts.Edit(f)
+}
+
+// writePatches writes a strategic merge patch for each workload that changes.
+func (t *tuned) writePatches(w io.Writer) error {
+	var patches [][]byte
+	var err error
+	if t.containers != nil {
+		if patches, err = t.containers.Patches(); err != nil {
+			return err
+		}
+	}
+	if t.rollouts != nil {
+		for i := range t.rollouts.Workloads {
+			of := &t.rollouts.Workloads[i]
+			if of.Patch == nil {
+				continue
+			}
+			var value any
+			if err := utiljson.Unmarshal(of.Patch, &value); err != nil { // numbers stay whole
+				return err
+			}
+			text, err := tune.PatchFile(tune.PatchCommand(of.Kind, of.Namespace, of.Name), value)
+			if err != nil {
+				return err
+			}
+			patches = append(patches, text)
+		}
+	}
+	_, err = w.Write(bytes.Join(patches, []byte("---\n")))
+	return err
 }
 
 // compareTuned writes the check before and after the changes, if there are any.
@@ -249,6 +384,9 @@ func compareTuned(cmd *cobra.Command, w io.Writer, files []check.File, r *tune.R
 
 // tellNotes says which workloads stay as they are, and what the changes of the others cost.
 func tellNotes(stderr io.Writer, r *tune.Report) {
+	if r == nil {
+		return
+	}
 	for _, w := range r.Workloads {
 		if w.Problem != "" {
 			tell(stderr, "%s was not tuned: %s", w.Title(), w.Problem)
@@ -303,4 +441,22 @@ func editManifests(w, stderr io.Writer, files []check.File,
 		}
 	}
 	return nil
+}
+
+// tellUnmet names the Deployments that stay as they are.
+func tellUnmet(stderr io.Writer, r *rollout.Tuning) {
+	if r == nil {
+		return
+	}
+	for i := range r.Workloads {
+		if t := &r.Workloads[i]; !t.Met {
+			why := ""
+			for _, row := range t.Requirements {
+				if row.After.Reason != "" {
+					why += fmt.Sprintf("; %s: %s", row.Requirement, row.After.Reason)
+				}
+			}
+			tell(stderr, "%s: no change was found that meets the requirements%s", t.Title(), why)
+		}
+	}
 }

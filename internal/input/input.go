@@ -10,6 +10,12 @@ import (
 	"os"
 )
 
+// File is a file with its content.
+type File struct {
+	Name string // for messages
+	Data []byte
+}
+
 // ErrEmpty is the error for files without content. The files of /proc have no size, and a read of
 // some of them never ends.
 var ErrEmpty = errors.New("it is empty, or it is a special file without a size, as in /proc")

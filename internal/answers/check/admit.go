@@ -1,51 +1,29 @@
 package check
 
 import (
-	"fmt"
 	"time"
-
-	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/scenarios/manifests"
-	"probesim.dev/internal/world/apiserver/admission"
+	"probesim.dev/internal/workloads"
 	"probesim.dev/kube/profile"
 	"probesim.dev/node"
-	"probesim.dev/scenarios"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
-// Admitted is a pod as the API server of a version stores it, with its defaults, but without its
-// activeDeadlineSeconds: the figures are those of a pod that is not at its deadline.
-type Admitted struct {
-	Pod      *v1.Pod
-	Programs fakeruntime.Pod // of healthy containers
-	Profile  profile.Profile
-}
+// Admitted is a pod as the API server of a version stores it.
+type Admitted struct{ workloads.Admitted }
 
-// Admit returns the first pod that an object creates, such as a Pod or a Deployment. The error says
-// why the API server or a node would reject it.
+// Admit returns the first pod that an object creates. The error says why the API server or a node
+// would reject it.
 func Admit(object manifests.APIObject, p profile.Profile) (*Admitted, error) {
-	planned, err := scenarios.Compile(object, nil, scenarios.CompileOptions{Profile: p})
-	switch {
-	case err != nil:
-		return nil, err
-	case len(planned) == 0:
-		return nil, fmt.Errorf("%s creates no pods", object.GetName())
-	}
-	n := node.New(node.Options{Profile: p})
-	defer n.Close()
-	if err := n.AddPod(planned[0].Pod, planned[0].Program); err != nil {
-		return nil, err
-	}
-	pod, err := admission.Admit(p, planned[0].Pod)
+	admitted, err := workloads.Admit(object, p)
 	if err != nil {
 		return nil, err
 	}
-	pod.Spec.ActiveDeadlineSeconds = nil
-	return &Admitted{pod, planned[0].Program, p}, nil
+	return &Admitted{*admitted}, nil
 }
 
 // Run makes a run of a node, which begin adds the pod to, up to the first record for which over

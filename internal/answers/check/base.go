@@ -3,6 +3,7 @@ package check
 import (
 	"slices"
 
+	"probesim.dev/internal/require"
 	"probesim.dev/internal/value"
 )
 
@@ -52,13 +53,11 @@ func (w *Workload) required(containers []string) (all []Required) {
 		return nil
 	}
 	for _, v := range w.Requirements {
-		list, err := ParseRequirements(v.Requirement)
-		if err != nil { // of a newer version
-			continue
-		}
+		read, _ := require.Parse(v.Requirement) // of a newer version, it can have an error
+		list := RequirementsOf(read)
 		left := slices.DeleteFunc(slices.Clone(v.Containers),
 			func(name string) bool { return !slices.Contains(containers, name) })
-		if len(left) > 0 {
+		if len(list) > 0 && len(left) > 0 {
 			all = append(all, Required{Requirement: list[0], Containers: left})
 		}
 	}

@@ -1,12 +1,14 @@
 package check
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"probesim.dev/internal/input"
+	"probesim.dev/internal/require"
 	"probesim.dev/internal/value"
+	"probesim.dev/internal/workloads"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -20,10 +22,7 @@ import (
 )
 
 // File is a file of manifests.
-type File struct {
-	Name string
-	Data []byte
-}
+type File = input.File
 
 // Options say for which nodes to check, and what is known and required. The zero value checks for
 // the newest version of Kubernetes and nodes with the default delays.
@@ -36,6 +35,8 @@ type Options struct {
 	// Require lists what must hold for each workload. The annotations of a workload, or else of its
 	// pod template, can ask for more than Start, Stop and Require.
 	Require Requirements
+	// Rollouts are requirements about rollouts, which package rollout judges: a report lists them.
+	Rollouts []require.Requirement
 	// Measured says how long the programs of some workloads take, by their pods; nil: nothing is
 	// measured. Start, Stop and annotations count before it.
 	Measured *measure.Report
@@ -91,7 +92,7 @@ func New(files []File, o Options) (*Checker, error) {
 		o.Profiles = []profile.Profile{profile.Newest()}
 	}
 	c := &Checker{options: o}
-	err := EachWorkload(files, c.add)
+	err := workloads.Each(files, c.add)
 	inFile := map[string]int{}
 	for _, w := range c.workloads {
 		inFile[w.file]++
@@ -100,31 +101,6 @@ func New(files []File, o Options) (*Checker, error) {
 		w.several = inFile[w.file] > 1
 	}
 	return c, err
-}
-
-// EachWorkload calls visit for each workload of the files. A pod that stands for its workload has
-// the name of that. The error is of type scenarios.Errors. It lists those of the manifests and of
-// visit.
-func EachWorkload(files []File, visit func(File, *manifests.Workload) scenarios.Errors) error {
-	var all scenarios.Errors
-	for _, f := range files {
-		m, err := manifests.Read(f.Name, f.Data)
-		if list, invalid := errors.AsType[scenarios.Errors](err); invalid {
-			all = append(all, list...)
-			continue
-		}
-		for i := range m.Workloads {
-			w := &m.Workloads[i]
-			if w.Owner != nil {
-				w.Kind, w.Name, w.Template = w.Owner.Kind, w.Owner.Name, manifests.TemplateOf(w.Owner.Kind)
-			}
-			all = append(all, visit(f, w)...)
-		}
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	return all
 }
 
 // add adds the tasks for a workload.
@@ -169,6 +145,16 @@ func (w *workload) ordinary() []v1.Container {
 // hasProbes reports whether a container has a probe.
 func hasProbes(c *v1.Container) bool {
 	return c.StartupProbe != nil || c.LivenessProbe != nil || c.ReadinessProbe != nil
+}
+
+// UnknownContainers names a container of the options that no workload of the files has, as an
+// error: what the options have about it would count for nothing.
+func (o *Options) UnknownContainers(files []File) error {
+	named := slices.Concat(o.Start.Names(), o.Stop.Names())
+	for _, q := range o.Require {
+		named = append(named, q.Container)
+	}
+	return workloads.KnowContainers(files, named)
 }
 
 // Workloads returns the number of workloads.

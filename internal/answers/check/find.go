@@ -13,6 +13,7 @@ import (
 	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
+	"probesim.dev/internal/workloads"
 	"probesim.dev/prober"
 	"probesim.dev/trace"
 )
@@ -826,7 +827,7 @@ func (r *result) raiseGrace(d time.Duration) string {
 // init container also waits for the exit of the others.
 func (r *result) untilSIGTERM() string {
 	took := format(time.Duration(r.deleted.SIGTERM).Round(tenth))
-	if len(r.stops) > 0 && r.container.workload.terms.sidecars[r.container.spec.Name] == restartable {
+	if len(r.stops) > 0 && r.container.workload.terms.sidecars[r.container.spec.Name] == workloads.Restartable {
 		return fmt.Sprintf("The preStop hook and the exit of the other containers take %s", took)
 	}
 	return fmt.Sprintf("The preStop hook takes %s", took)

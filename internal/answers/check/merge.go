@@ -6,12 +6,10 @@ import (
 	"strings"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/podutil"
-	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
+	"probesim.dev/internal/workloads"
 	"probesim.dev/prober"
 	"probesim.dev/trace"
 )
@@ -69,7 +67,8 @@ func (c *Checker) container(found *container) Container {
 		Measured: found.measured(), Probes: []Probe{}, Limits: []Limit{}, Times: []Time{}}
 	for _, kind := range trace.ProbeTypes {
 		if p := prober.ProbeOf(found.spec, kind); p != nil {
-			out.Probes = append(out.Probes, Probe{string(kind), Describe(p), found.at(string(kind) + "Probe").Line})
+			out.Probes = append(out.Probes,
+				Probe{string(kind), workloads.Describe(p), found.at(string(kind) + "Probe").Line})
 		}
 	}
 	for _, row := range rows {
@@ -268,32 +267,6 @@ func (c *container) noValues(id RowID) string {
 		return fmt.Sprintf("container %s never restarts", c.spec.Name)
 	}
 	return ""
-}
-
-// Describe describes a probe for people.
-func Describe(p *v1.Probe) string {
-	var parts []string
-	switch {
-	case p.Exec != nil:
-		parts = append(parts, "exec "+strings.Join(p.Exec.Command, " "))
-	case p.TCPSocket != nil:
-		parts = append(parts, "tcp :"+p.TCPSocket.Port.String())
-	case p.GRPC != nil:
-		parts = append(parts, fmt.Sprintf("grpc :%d", p.GRPC.Port))
-	case p.HTTPGet != nil:
-		parts = append(parts, strings.ToLower(string(p.HTTPGet.Scheme))+" :"+p.HTTPGet.Port.String()+p.HTTPGet.Path)
-	}
-	if p.InitialDelaySeconds > 0 {
-		parts = append(parts, fmt.Sprintf("after %ds", p.InitialDelaySeconds))
-	}
-	parts = append(parts, fmt.Sprintf("every %ds", p.PeriodSeconds))
-	text := strings.Join(parts, " ") +
-		fmt.Sprintf(", %d %s, timeout %ds", p.FailureThreshold, printable.Plural(int(p.FailureThreshold), "failure"),
-			p.TimeoutSeconds)
-	if p.SuccessThreshold > 1 {
-		text += fmt.Sprintf(", %d successes", p.SuccessThreshold)
-	}
-	return text
 }
 
 // tenth is the precision of durations in texts below ten minutes; above, it is a second.

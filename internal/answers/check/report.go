@@ -32,8 +32,7 @@ type Workload struct {
 	Requirements []Verification `json:"requirements,omitempty"`
 	// annotations that say something else than the command line
 	Overrides []Override `json:"overrides,omitempty"`
-	// requirements of an annotation on rollouts, which 'probesim rollout' judges
-	Rollouts []string `json:"rollouts,omitempty"`
+	Rollouts  []string   `json:"rollouts,omitempty"` // requirements that 'probesim rollout' judges
 	// WithoutProbes are the containers without probes, except init containers that end.
 	WithoutProbes []string `json:"withoutProbes,omitempty"`
 	// NoReadiness says that a pod of the workload is Ready although the program need not be up,

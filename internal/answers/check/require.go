@@ -1,7 +1,6 @@
 package check
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,8 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/answers/bounds"
-	"probesim.dev/internal/strict"
-	"probesim.dev/internal/value"
+	"probesim.dev/internal/require"
 	"probesim.dev/trace"
 )
 
@@ -52,24 +50,12 @@ func (id RowID) Missing(containers []string) string {
 		strings.Join(probes, " or "))
 }
 
-// String returns the requirement as ParseRequirements reads it.
+// String returns the requirement as package require parses it.
 func (r Requirement) String() string {
-	operator := "<="
-	if r.Row.IsLimit() {
-		operator = ">="
-	}
-	return r.name() + operator + value.Format(r.Duration)
+	return require.Requirement{Container: r.Container, Word: string(r.Row), Duration: r.Duration}.String()
 }
 
-// name returns what the requirement is about, such as start or app/start.
-func (r Requirement) name() string {
-	if r.Container == "" {
-		return string(r.Row)
-	}
-	return r.Container + "/" + string(r.Row)
-}
-
-// String returns the requirements as ParseRequirements reads them.
+// String returns the requirements as package require parses them.
 func (r Requirements) String() string {
 	var list []string
 	for _, one := range r {
@@ -78,74 +64,14 @@ func (r Requirements) String() string {
 	return strings.Join(list, ", ")
 }
 
-// ParseRequirements parses a list of requirements with commas, such as "start>=70s,
-// app/detect<=45s". The error lists all errors.
-func ParseRequirements(text string) (Requirements, error) {
-	var list Requirements
-	var wrong []string
-	for _, part := range strings.Split(text, ",") {
-		r, err := parseRequirement(strings.TrimSpace(part))
-		switch {
-		case err != nil:
-			wrong = append(wrong, err.Error())
-		case slices.ContainsFunc(list, func(other Requirement) bool { return other.name() == r.name() }):
-			wrong = append(wrong, r.name()+" is required twice")
-		default:
-			list = append(list, r)
-		}
+// RequirementsOf returns the requirements of a list that are about containers. Package rollout
+// judges the others.
+func RequirementsOf(list []require.Requirement) (all Requirements) {
+	containers, _ := require.Split(list)
+	for _, r := range containers {
+		all = append(all, Requirement{r.Container, RowID(r.Word), r.Duration})
 	}
-	if len(wrong) > 0 {
-		return nil, errors.New(strings.Join(wrong, "; "))
-	}
-	return list, nil
-}
-
-func parseRequirement(text string) (Requirement, error) {
-	at := strings.IndexAny(text, "<>=")
-	if at < 0 {
-		return Requirement{}, fmt.Errorf("%s is no requirement: write a row, >= or <=, and a duration, such as "+
-			"start>=70s", strict.Quote(text))
-	}
-	container, name, named := strings.Cut(strings.TrimSpace(text[:at]), "/")
-	if container, name = strings.TrimSpace(container), strings.TrimSpace(name); !named {
-		container, name = "", container
-	} else if container == "" {
-		return Requirement{}, fmt.Errorf("the name of a container is missing before /%s", name)
-	}
-	operator, limit := text[at:at+1], text[at+1:]
-	if strings.HasPrefix(limit, "=") {
-		operator, limit = text[at:at+2], limit[1:]
-	}
-	for _, r := range rows {
-		if string(r.id) != name || r.means == "" {
-			continue
-		}
-		want := map[bool]string{true: ">=", false: "<="}[r.limit]
-		if operator != want {
-			return Requirement{}, fmt.Errorf("%s takes %s, because %s", name, want, r.means)
-		}
-		d, err := value.ParseDuration(strings.TrimSpace(limit))
-		if err != nil {
-			return Requirement{}, fmt.Errorf("%s: %w", name, err)
-		}
-		if d > bounds.LongestLimit {
-			return Requirement{}, fmt.Errorf("%s: must be at most %s, because a longer time counts as no limit", name,
-				value.Format(bounds.LongestLimit))
-		}
-		return Requirement{container, r.id, d}, nil
-	}
-	var names []string
-	for _, r := range rows {
-		if r.means != "" {
-			names = append(names, string(r.id))
-		}
-	}
-	if slices.Contains([]string{"lost", "takes", "prestop"}, name) {
-		return Requirement{}, fmt.Errorf("%s is a row of 'probesim rollout' and 'probesim tune': the rows of probes "+
-			"are %s", name, strings.Join(names, ", "))
-	}
-	return Requirement{}, fmt.Errorf("%s is no row%s: the rows are %s", strict.Quote(name),
-		strict.DidYouMean(name, slices.Concat(names, rolloutRows)), strings.Join(names, ", "))
+	return all
 }
 
 // Holds reports whether a value meets the requirement: the Always of a limit, or the Worst of a

@@ -43,48 +43,36 @@ const (
 	Early RowID = "early"
 )
 
-// row is a row of the report: its text, what a requirement on it means, the probes that decide
-// about it, and its values. The time is how long a start takes at most, if that is known.
+// row is a row of the report: its text, the probes that decide about it, and its values. The time
+// is how long a start takes at most, if that is known.
 type row struct {
 	id     RowID
 	limit  bool // how long something may last; otherwise how long it takes
 	text   string
-	means  string
 	probes []trace.Probe
 	values func(b *bounds.Container, start time.Duration) []Value
 }
 
 // rows lists all rows in the order of a report.
 var rows = []row{
-	{Start, true, "comes up if its start takes up to", "a start may take this long", killers,
-		starts(bounds.FirstInstance, bounds.YoungKubelet)},
-	{Restart, true, "survives a restart of up to", "a start after a kill or a crash may take this long", killers,
+	{Start, true, "comes up if its start takes up to", killers, starts(bounds.FirstInstance, bounds.YoungKubelet)},
+	{Restart, true, "survives a restart of up to", killers,
 		starts(bounds.AfterLivenessKill, bounds.AfterStartupKill, bounds.AfterCrash)},
-	{Retry, true, "survives a start after a crash of up to", "a start after a crash while starting may take this long",
-		killers, starts(bounds.AfterCrashWhileStarting)},
-	{Stall, true, "survives a stall of up to", "a container survives a stall of this length", liveness,
-		limit(bounds.Stall, (*bounds.Container).Survives)},
-	{Silence, true, "survives late or no answers for up to", "a container survives not answering for this long",
-		liveness, silence((*bounds.Container).Survives)},
-	{Answer, true, "tolerates answers of up to", "each answer may take this long without a restart", killers,
-		answers(trace.Startup, trace.Liveness)},
-	{Serving, true, "stays in its Service in a stall of up to", "a container stays ready in a stall of this length",
-		readiness, limit(bounds.Stall, (*bounds.Container).StaysReady)},
-	{ServingSilence, true, "in its Service, late or no answers up to",
-		"a container stays ready while it does not answer for this long", readiness,
+	{Retry, true, "survives a start after a crash of up to", killers, starts(bounds.AfterCrashWhileStarting)},
+	{Stall, true, "survives a stall of up to", liveness, limit(bounds.Stall, (*bounds.Container).Survives)},
+	{Silence, true, "survives late or no answers for up to", liveness, silence((*bounds.Container).Survives)},
+	{Answer, true, "tolerates answers of up to", killers, answers(trace.Startup, trace.Liveness)},
+	{Serving, true, "stays in its Service in a stall of up to", readiness,
+		limit(bounds.Stall, (*bounds.Container).StaysReady)},
+	{ServingSilence, true, "in its Service, late or no answers up to", readiness,
 		silence((*bounds.Container).StaysReady)},
-	{ServingAnswer, true, "stays in its Service at answers of up to",
-		"each answer may take this long while the container stays ready", readiness, answers(trace.Readiness)},
-	{Early, false, "Ready before it is up for", "", nil, nil},
-	{Ready, false, "up -> Ready", "a container that is up becomes ready within this time",
-		[]trace.Probe{trace.Readiness, trace.Startup}, ready},
-	{Unready, false, "broken -> out of the Service", "a broken container leaves its Service within this time",
-		readiness, after(bounds.Refuse, (*bounds.Container).UntilUnready)},
-	{HungUnready, false, "hung -> out of the Service", "a hung container leaves its Service within this time",
-		readiness, after(bounds.Hang, (*bounds.Container).UntilUnready)},
-	{Detect, false, "hung -> SIGTERM", "a hung container is stopped within this time", liveness,
-		after(bounds.Hang, (*bounds.Container).UntilStopped)},
-	{Recover, false, "hung -> Ready again", "a hung container is ready again within this time", liveness, recovers},
+	{ServingAnswer, true, "stays in its Service at answers of up to", readiness, answers(trace.Readiness)},
+	{Early, false, "Ready before it is up for", nil, nil},
+	{Ready, false, "up -> Ready", []trace.Probe{trace.Readiness, trace.Startup}, ready},
+	{Unready, false, "broken -> out of the Service", readiness, after(bounds.Refuse, (*bounds.Container).UntilUnready)},
+	{HungUnready, false, "hung -> out of the Service", readiness, after(bounds.Hang, (*bounds.Container).UntilUnready)},
+	{Detect, false, "hung -> SIGTERM", liveness, after(bounds.Hang, (*bounds.Container).UntilStopped)},
+	{Recover, false, "hung -> Ready again", liveness, recovers},
 }
 
 var (

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"probesim.dev/internal/require"
 	"probesim.dev/internal/value"
+	"probesim.dev/internal/workloads"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -19,11 +21,10 @@ import (
 
 // The annotations of a workload, or else of its pod template, that probesim reads.
 const (
-	annotationPrefix  = "probesim.dev/"
-	RequireAnnotation = annotationPrefix + "require" // as Options.Require
-	StartAnnotation   = annotationPrefix + "start"   // as Options.Start
-	StopAnnotation    = annotationPrefix + "stop"    // as Options.Stop
-	IgnoreAnnotation  = annotationPrefix + "ignore"  // IDs of findings that do not count
+	RequireAnnotation = workloads.RequireAnnotation
+	StartAnnotation   = workloads.StartAnnotation
+	StopAnnotation    = workloads.StopAnnotation
+	IgnoreAnnotation  = workloads.IgnoreAnnotation
 )
 
 var annotationKeys = []string{RequireAnnotation, StartAnnotation, StopAnnotation, IgnoreAnnotation}
@@ -33,7 +34,7 @@ var annotationKeys = []string{RequireAnnotation, StartAnnotation, StopAnnotation
 type Terms struct {
 	Required  []Required
 	Overrides []Override
-	Rollouts  []string // requirements of the annotation that package rollout judges
+	Rollouts  []string // requirements that package rollout judges
 
 	ignored     []FindingID       // of the workload and its pod template
 	sidecars    map[string]string // why a container is one, by name
@@ -97,12 +98,15 @@ func (t *Terms) Of(container string) (list Requirements) {
 // AllowAnnotations, and with a Base, for what the Base does not have.
 func (o *Options) TermsOf(file string, w *manifests.Workload) (*Terms, scenarios.Errors) {
 	a := annotated{file: file, workload: w, options: o, base: o.Base.workload(w.Kind, w.Pod.Namespace, w.Name),
-		Terms: &Terms{sidecars: sidecars(&w.Pod.Spec)}}
+		Terms: &Terms{sidecars: workloads.Sidecars(&w.Pod.Spec)}}
 	for c := range podutil.Containers(&w.Pod.Spec) {
 		a.containers = append(a.containers, c.Name)
 	}
 	if !o.IgnoreAnnotations {
 		a.read()
+	}
+	if w.Kind == "Deployment" {
+		a.Rollouts = append(require.Texts(o.Rollouts), a.Rollouts...)
 	}
 	a.start = a.durations(StartAnnotation, o.Start, a.ownStart)
 	a.stop = a.durations(StopAnnotation, o.Stop, a.ownStop)
@@ -140,13 +144,13 @@ func (a *annotated) fail(at manifests.Annotation, pos strict.Pos, message string
 // read reads all annotations. Those of the workload count before those of its pod template.
 func (a *annotated) read() {
 	a.found = map[string]*manifests.Annotation{}
-	for _, one := range a.workload.Annotations(annotationPrefix) {
+	for _, one := range a.workload.Annotations(workloads.AnnotationPrefix) {
 		if !slices.Contains(annotationKeys, one.Key) {
 			a.fail(one, one.KeyPos, fmt.Sprintf("probesim has no such annotation%s",
 				strict.OrList(one.Key, annotationKeys)))
 			continue
 		}
-		var require Requirements
+		var required []require.Requirement
 		var durations value.Durations
 		var names []string
 		var err error
@@ -156,8 +160,8 @@ func (a *annotated) read() {
 			ids, err = ParseIDs(one.Value)
 			a.ignored = append(a.ignored, ids...)
 		case RequireAnnotation:
-			_, require, err = ParseAnyRequirements(one.Value)
-			for _, q := range require {
+			required, err = require.Parse(one.Value)
+			for _, q := range required {
 				names = append(names, q.Container)
 			}
 		default:
@@ -178,8 +182,8 @@ func (a *annotated) read() {
 		}
 		switch a.found[one.Key] = &one; one.Key {
 		case RequireAnnotation:
-			a.ownRequire = require
-			a.Rollouts, _ = SplitRequirements(one.Value)
+			_, rollouts := require.Split(required)
+			a.ownRequire, a.Rollouts = RequirementsOf(required), require.Texts(rollouts)
 		case StartAnnotation:
 			a.ownStart = durations
 		case StopAnnotation:
@@ -366,22 +370,9 @@ func (a *annotated) replace(asked, own []Required) {
 	}), own...)
 }
 
-// containersIn returns the names of all containers of the workloads of some files, each once.
-// Invalid files have none.
-func containersIn(files []File) (names []string) {
-	_ = EachWorkload(files, func(_ File, w *manifests.Workload) scenarios.Errors {
-		for c := range podutil.Containers(&w.Pod.Spec) {
-			names = append(names, c.Name)
-		}
-		return nil
-	})
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
 // String says which of the two counts.
 func (v Override) String() string {
-	other := fmt.Sprintf("--%s %s", strings.TrimPrefix(v.Annotation, annotationPrefix), v.CommandLine)
+	other := fmt.Sprintf("--%s %s", strings.TrimPrefix(v.Annotation, workloads.AnnotationPrefix), v.CommandLine)
 	if v.Base {
 		other = v.CommandLine + " of the base"
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/require"
 	"probesim.dev/internal/value"
 )
 
@@ -44,7 +45,7 @@ func requirements(t *testing.T, text string) check.Requirements {
 	if text == "" {
 		return nil
 	}
-	list, err := check.ParseRequirements(text)
+	list, err := parseRequirements(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -427,4 +428,10 @@ func TestBase(t *testing.T) {
 				known(c.Start), known(c.Stop), required, overrides, test)
 		}
 	}
+}
+
+// parseRequirements parses requirements on containers.
+func parseRequirements(text string) (check.Requirements, error) {
+	list, err := require.Parse(text)
+	return check.RequirementsOf(list), err
 }

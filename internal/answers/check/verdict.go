@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/workloads"
 )
 
 // Verdict answers for all workloads of a report.
@@ -194,7 +195,7 @@ func (id FindingID) rank() int {
 func (w *Workload) describeProbes(pod *v1.Pod) {
 	ends := w.Kind == "Job" || w.Kind == "CronJob" || pod.Spec.RestartPolicy != v1.RestartPolicyAlways
 	w.NoReadiness = !ends
-	proxies := sidecars(&pod.Spec)
+	proxies := workloads.Sidecars(&pod.Spec)
 	for c := range podutil.Containers(&pod.Spec) {
 		ordinary := proxies[c.Name] == "" && slices.ContainsFunc(pod.Spec.Containers,
 			func(o v1.Container) bool { return o.Name == c.Name })

@@ -37,7 +37,7 @@ func TestVerdict(t *testing.T) {
 	sidecar := "---\napiVersion: v1\nkind: Pod\nmetadata: {name: meshed}\nspec: {initContainers: [{name: setup, " +
 		"image: a}, {name: proxy, image: a, restartPolicy: Always, readinessProbe: {httpGet: {port: 1}}}], " +
 		"containers: [{name: app, image: a}]}\n"
-	require, _ := check.ParseRequirements("unready<=1m")
+	require, _ := parseRequirements("unready<=1m")
 	r := checked(t, chart(exec, "", exec+"\nreadinessProbe: {httpGet: {port: 80}}", "",
 		"readinessProbe: {httpGet: {port: htpp}}")+job+sidecar, check.Options{Require: require})
 	v := r.Verdict

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/workloads"
 )
 
 // Evidence says why two things with different names or kinds are compared.
@@ -118,7 +119,7 @@ func (p *pairs) pairEqual(by Evidence, keys func(*check.Workload) []string) {
 func namesAndImages(w *check.Workload) []string {
 	parts := []string{w.Kind}
 	for _, name := range slices.Sorted(maps.Keys(w.Images)) {
-		parts = append(parts, name+" "+check.Repository(w.Images[name]))
+		parts = append(parts, name+" "+workloads.Repository(w.Images[name]))
 	}
 	return key(w, parts)
 }
@@ -127,7 +128,7 @@ func namesAndImages(w *check.Workload) []string {
 func kindAndImages(w *check.Workload) []string {
 	list := slices.Sorted(maps.Values(w.Images))
 	for i := range list {
-		list[i] = check.Repository(list[i])
+		list[i] = workloads.Repository(list[i])
 	}
 	slices.Sort(list) // a tag can decide the order of two images
 	return key(w, append(list, w.Kind))
@@ -162,7 +163,7 @@ func (p *pairs) distinctive(w *check.Workload) []string {
 func images(w *check.Workload) []string {
 	var list []string
 	for _, image := range slices.Sorted(maps.Values(w.Images)) {
-		list = append(list, check.Repository(image))
+		list = append(list, workloads.Repository(image))
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
@@ -212,7 +213,7 @@ func byImage(w, other *check.Workload) map[string][]string {
 	names := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(w.Images)) {
 		if _, both := other.Images[name]; !both {
-			image := check.Repository(w.Images[name])
+			image := workloads.Repository(w.Images[name])
 			names[image] = append(names[image], name)
 		}
 	}

@@ -96,7 +96,7 @@ func TestStarts(t *testing.T) {
 			c := of(test.text, measure.Options{}).Workloads[0].Containers[0]
 			got, unknown := "", ""
 			if c.Start != nil {
-				got = c.Start.String()
+				got = c.Start.Whole().String()
 			}
 			if len(c.Unknown) > 0 {
 				unknown = c.Unknown[0].Says
@@ -131,7 +131,7 @@ func TestRecordings(t *testing.T) {
 	for _, w := range measure.Of(incident.Read(files), measure.Options{}).Workloads {
 		for _, c := range w.Containers {
 			if c.Start != nil {
-				got = append(got, fmt.Sprint(w.Name, "/", c.Name, " ", len(c.Starts), " ", c.Start))
+				got = append(got, fmt.Sprint(w.Name, "/", c.Name, " ", len(c.Starts), " ", c.Start.Whole()))
 			}
 		}
 	}
@@ -222,7 +222,7 @@ func TestMetrics(t *testing.T) {
 	}
 	c := of(pod("web-0", "{name: app, image: i, "+readiness+"}", "00:30", running("app", "00:10", 0, "")), o).
 		Workloads[0].Containers[0]
-	if len(c.Starts) != 2 || c.Start.String() != "8s..31s" {
+	if len(c.Starts) != 2 || c.Start.Whole().String() != "8s..31s" {
 		t.Errorf("the starts are %v", c.Starts)
 	}
 	if p := c.Probes[0]; p.Failures != 4 || p.Within == nil || *p.Within != value.Seconds(5e8) ||

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/value"
 )
@@ -33,8 +33,8 @@ spec:
   ports: [{port: 80, targetPort: 8080}]
 `
 
-func benchFiles(replicas int) []check.File {
-	return []check.File{{Name: "web.yaml", Data: fmt.Appendf(nil, benchManifest, replicas)}}
+func benchFiles(replicas int) []input.File {
+	return []input.File{{Name: "web.yaml", Data: fmt.Appendf(nil, benchManifest, replicas)}}
 }
 
 func benchOptions() Options {

@@ -11,7 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
-	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/workloads"
 )
 
 // changes lists the fields in which a Deployment differs.
@@ -56,7 +56,7 @@ func probeText(p *v1.Probe) string {
 	if p == nil {
 		return "none"
 	}
-	return check.Describe(p)
+	return workloads.Describe(p)
 }
 
 // patchBetween returns the strategic merge patch from one Deployment to another one.

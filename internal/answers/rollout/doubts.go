@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/internal/value"
+	"probesim.dev/internal/workloads"
 )
 
 // doubt adds a sentence about something that may lose requests, and that is not simulated.
@@ -36,7 +36,7 @@ func (w *workload) doubtRoutes() {
 	pod := &w.spec.Spec.Template
 	for _, m := range meshes {
 		if pod.Labels[m.key] != m.value && pod.Annotations[m.key] != m.value || slices.ContainsFunc(pod.Spec.Containers,
-			func(c v1.Container) bool { return check.IsProxy(&c) }) {
+			func(c v1.Container) bool { return workloads.IsProxy(&c) }) {
 			continue
 		}
 		w.doubt("%s adds a proxy to the pods (%s), which the requests pass: it is not simulated, and may stop before "+

@@ -10,8 +10,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
-	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/inplace"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/strict"
@@ -20,7 +20,7 @@ import (
 // Edit returns a file of manifests with the changes of its Deployments made in place. It keeps
 // comments and everything else as it is. The comments are those beside a changed value, which may
 // no longer be right.
-func (t *Tuning) Edit(f check.File) (edited []byte, comments []inplace.Comment, err error) {
+func (t *Tuning) Edit(f input.File) (edited []byte, comments []inplace.Comment, err error) {
 	e := inplace.New(f.Data)
 	before := objectsOf(f)
 	for _, m := range before {
@@ -35,7 +35,7 @@ func (t *Tuning) Edit(f check.File) (edited []byte, comments []inplace.Comment, 
 		e.Merge(m.Node, fields)
 	}
 	if edited, comments, err = e.Apply(); err == nil {
-		err = t.verify(f.Name, before, objectsOf(check.File{Name: f.Name, Data: edited}))
+		err = t.verify(f.Name, before, objectsOf(input.File{Name: f.Name, Data: edited}))
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", printable.Text(f.Name), err)
@@ -43,7 +43,7 @@ func (t *Tuning) Edit(f check.File) (edited []byte, comments []inplace.Comment, 
 	return edited, comments, nil
 }
 
-func objectsOf(f check.File) []*manifests.Object {
+func objectsOf(f input.File) []*manifests.Object {
 	return manifests.Parse(f.Name, f.Data, &strict.Collector{}).Manifests
 }
 

@@ -4,18 +4,19 @@ import (
 	"strings"
 	"testing"
 
-	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/rollout"
+	"probesim.dev/internal/input"
+	"probesim.dev/internal/require"
 )
 
 // The manifest with the changes in place meets the requirement, and differs in nothing else.
 func TestEdit(t *testing.T) {
 	o := options()
 	o.Runs = 8
-	o.Require, _ = check.ParseRolloutRequirements("lost<=0")
+	o.Require, _ = require.Parse("lost<=0")
 	hook := "lifecycle:\n          preStop: # short\n            exec: {command: [sleep, '1']}"
 	file := manifest{replicas: 3, container: hook}.file()
-	r, err := rollout.Tune([]check.File{file}, nil, o, true)
+	r, err := rollout.Tune([]input.File{file}, nil, o, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +28,7 @@ func TestEdit(t *testing.T) {
 		1); string(text) != want || len(comments) != 0 {
 		t.Errorf("the comments are %v, and the text is\n%s", comments, text)
 	}
-	after, err := rollout.Run([]check.File{{Name: file.Name, Data: text}}, nil, o)
+	after, err := rollout.Run([]input.File{{Name: file.Name, Data: text}}, nil, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,11 +41,11 @@ func TestEdit(t *testing.T) {
 func TestEditRejectsAnchors(t *testing.T) {
 	o := options()
 	o.Runs = 4
-	o.Require, _ = check.ParseRolloutRequirements("lost<=0")
+	o.Require, _ = require.Parse("lost<=0")
 	hook := "lifecycle: &hook {preStop: {exec: {command: [sleep, '1']}}}\n      initContainers:\n      - {name: " +
 		"other, image: other, restartPolicy: Always, lifecycle: *hook}"
 	file := manifest{replicas: 3, container: hook}.file()
-	r, err := rollout.Tune([]check.File{file}, nil, o, true)
+	r, err := rollout.Tune([]input.File{file}, nil, o, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -133,7 +133,7 @@ func (w *workload) judge(o *Options, s sample) *Workload {
 // figures adds the rows of runs that all complete, and the verdict.
 func (r *Workload) figures(w *workload, o *Options, s sample) {
 	r.Rows = []Row{s.row(RowTakes, "the rollout takes", takesOf),
-		s.row(RowReady, "fewest Ready replicas", func(o *outcome) float64 { return float64(o.ready) })}
+		s.row(RowReplicas, "fewest Ready replicas", func(o *outcome) float64 { return float64(o.ready) })}
 	if len(w.counted()) > 0 && o.Rate > 0 {
 		r.losses(w, o, s)
 	}

@@ -10,9 +10,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/value"
+	"probesim.dev/internal/workloads"
 	"probesim.dev/prober"
 	"probesim.dev/trace"
 )
@@ -82,7 +82,7 @@ func (r *run) ordinary(container string) bool {
 	if c == nil {
 		c = serving(r.workload.old, container)
 	}
-	return r.serves(container) || !check.IsProxy(c)
+	return r.serves(container) || !workloads.IsProxy(c)
 }
 
 const postStart = "postStart hook"
@@ -155,7 +155,7 @@ func (w *workload) healthy(o *Options) (map[bool]fakeruntime.Pod, error) {
 	for i, d := range []*appsv1.Deployment{w.old, w.spec} {
 		one := d.DeepCopy()
 		one.Spec.Replicas = new(int32(1)) // a Deployment without pods can be scaled
-		admitted, err := check.Admit(one, o.Profile)
+		admitted, err := workloads.Admit(one, o.Profile)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", w.title(), err)
 		}

@@ -11,11 +11,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/internal/strict"
+	"probesim.dev/internal/workloads"
 	"probesim.dev/internal/world/apiserver/admission"
 )
 
@@ -26,16 +27,17 @@ const MaxReplicas = 100
 // workload is a Deployment to roll out.
 type workload struct {
 	findings
-	file     string
-	node     *strict.Node
-	spec     *appsv1.Deployment // as the API server stores it
-	old      *appsv1.Deployment // before the change
-	services []string           // the names of the Services that select its pods
-	targets  []target           // those of them that are in the runs
-	main     string             // the container that serves if no Service says which
-	require  Requirements       // of the options and of its annotation
-	notes    []string           // what is not simulated
-	shown    *Shown             // unless nil, gets the trace of the run
+	file       string
+	node       *strict.Node
+	spec       *appsv1.Deployment // as the API server stores it
+	old        *appsv1.Deployment // before the change
+	services   []string           // the names of the Services that select its pods
+	targets    []target           // those of them that are in the runs
+	main       string             // the container that serves if no Service says which
+	require    Requirements       // about rollouts, of the options and of its annotation
+	containers Requirements       // those that package check judges
+	notes      []string           // what is not simulated
+	shown      *Shown             // unless nil, gets the trace of the run
 }
 
 // reader reads manifests.
@@ -50,7 +52,7 @@ type reader struct {
 }
 
 // read reads the files. It reports each object that the API server rejects.
-func (r *reader) read(files []check.File) {
+func (r *reader) read(files []input.File) {
 	for _, f := range files {
 		objects := manifests.Parse(f.Name, f.Data, r.errs)
 		for _, m := range objects.Manifests {
@@ -59,8 +61,9 @@ func (r *reader) read(files []check.File) {
 			} else if m.Kind.Kind != "Deployment" {
 				r.others = append(r.others, m)
 			} else if d := r.admit(m); d != nil {
-				r.workloads = append(r.workloads,
-					&workload{file: f.Name, node: m.Node, spec: d, require: r.o.annotated(m.Node)})
+				w := &workload{file: f.Name, node: m.Node, spec: d}
+				w.require, w.containers = r.o.annotated(m.Node)
+				r.workloads = append(r.workloads, w)
 			} else {
 				r.refused = append(r.refused, m)
 			}
@@ -165,7 +168,7 @@ func (r *reader) simulated(w *workload, most int32) {
 	one := w.spec.DeepCopy()
 	one.Spec.Replicas = new(int32(1)) // a Deployment without pods can be scaled
 	var errs strict.Errors
-	if _, err := check.Admit(one, r.o.Profile); errors.As(err, &errs) {
+	if _, err := workloads.Admit(one, r.o.Profile); errors.As(err, &errs) {
 		for _, e := range errs {
 			w.node.Find(e.Path).Errorf("%s", e.Message)
 		}

@@ -9,8 +9,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/require"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/value"
 	"probesim.dev/internal/world/router"
@@ -67,10 +67,10 @@ const (
 
 // The rows.
 const (
-	RowPreStop = "prestop"
-	RowTakes   = "takes"
-	RowReady   = "ready"
-	RowLost    = "lost"
+	RowPreStop  = "prestop"
+	RowTakes    = "takes"
+	RowReplicas = "replicas"
+	RowLost     = "lost"
 )
 
 // Object is a Deployment in a file.
@@ -110,7 +110,9 @@ type Workload struct {
 	Services        []Service      `json:"services,omitempty"` // all that are counted, if they are several
 	Fixes           []Fix          `json:"fixes,omitempty"`
 	Requirements    []Verification `json:"requirements,omitempty"`
-	NotSimulated    []string       `json:"notSimulated,omitempty"`
+	// requirements about containers, which 'probesim check' judges
+	Containers   []string `json:"containers,omitempty"`
+	NotSimulated []string `json:"notSimulated,omitempty"`
 	// Waits are what a new pod may not get before an old one is gone. The runs do not simulate it,
 	// and the Deployment stops no old pod before.
 	Waits []string `json:"waits,omitempty"`
@@ -158,7 +160,7 @@ type Part struct {
 	Reason string        `json:"reason"`         // as in package traffic
 	Pods   string        `json:"pods,omitempty"` // old or new
 	Count  float64       `json:"count"`
-	Window check.Seconds `json:"window"`
+	Window value.Seconds `json:"window"`
 }
 
 // Fix is a change of the manifest, and what runs with it lose.
@@ -253,7 +255,8 @@ func newWorkload(w *workload, o *Options) *Workload {
 	spec := &w.spec.Spec
 	r := &Workload{Object: w.object(), Replicas: *spec.Replicas,
 		Strategy: string(spec.Strategy.Type), MinReadySeconds: spec.MinReadySeconds, Container: w.serve()[0],
-		NotSimulated: w.notes, Waits: w.waits, Unsure: w.unsure, Reason: strings.Join(w.warnings, " ")}
+		NotSimulated: w.notes, Waits: w.waits, Containers: require.Texts(w.containers), Unsure: w.unsure,
+		Reason: strings.Join(w.warnings, " ")}
 	counted := w.counted()
 	for i, t := range counted {
 		if i == 0 {

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/rollout"
 	"probesim.dev/internal/answers/rollout/render"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/value"
 )
@@ -133,7 +133,7 @@ func TestReports(t *testing.T) {
 			[]string{"completes, but misses progressDeadlineSeconds", "kubectl rollout status fails 10m",
 				"Fix: progressDeadlineSeconds: 720, as the runs wait up to 1"}},
 		{"a-wait-of-300s", rollout.Options{Runs: 1, App: rollout.App{Start: seconds(60, 290)},
-			Require: rollout.Requirements{{Row: rollout.RowTakes, Value: 300}}}, rollout.Loses,
+			Require: rollout.Requirements{{Word: rollout.RowTakes, Duration: 5 * time.Minute}}}, rollout.Loses,
 			[]string{"FAIL takes<=5m"}},
 		{"min-ready-of-550s", rollout.Options{}, none, []string{"the rollout takes 27m"}},
 		{"new-version-never-ready", app("start never"), never,
@@ -307,7 +307,7 @@ func TestReports(t *testing.T) {
 				t.Fatal(err)
 			}
 			text, verdict := "", rollout.Verdict("")
-			if r, err := rollout.Run([]check.File{{Name: c.file + ".yaml", Data: data}}, nil, c.Options); err != nil {
+			if r, err := rollout.Run([]input.File{{Name: c.file + ".yaml", Data: data}}, nil, c.Options); err != nil {
 				text = err.Error()
 			} else {
 				var b bytes.Buffer
@@ -351,7 +351,7 @@ func TestQuotas(t *testing.T) {
 		deployment, _, _ := strings.Cut(string(m.file().Data), "---\n")
 		data := deployment + "---\napiVersion: v1\nkind: ResourceQuota\nmetadata: {name: quota}\nspec:\n  " + c.quota +
 			"\n"
-		r, err := rollout.Run([]check.File{{Name: "web.yaml", Data: []byte(data)}}, nil, rollout.Options{Runs: 1})
+		r, err := rollout.Run([]input.File{{Name: "web.yaml", Data: []byte(data)}}, nil, rollout.Options{Runs: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -370,7 +370,7 @@ func TestStartsOfInitContainers(t *testing.T) {
 			"failureThreshold: 90}}"} {
 		data := strings.Replace(string(manifest{}.file().Data), "      containers:", "      initContainers: ["+first+
 			"]\n      containers:", 1)
-		r, err := rollout.Run([]check.File{{Name: "web.yaml", Data: []byte(data)}}, nil,
+		r, err := rollout.Run([]input.File{{Name: "web.yaml", Data: []byte(data)}}, nil,
 			rollout.Options{Runs: 3, App: rollout.App{Start: minute}})
 		if err != nil {
 			t.Fatal(err)

@@ -6,13 +6,15 @@ package rollout
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
-	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
+	"probesim.dev/internal/workloads"
 	"probesim.dev/internal/world/router"
 	"probesim.dev/kube/profile"
 )
@@ -98,17 +100,17 @@ func ParseChange(text string) (Change, error) {
 // before the change. The error is of type scenarios.Errors if the manifests are invalid; it is
 // ErrNoDeployment if they have none. After an error of Options.Each, the report has the Deployments
 // before, if there are any.
-func Run(files, from []check.File, o Options) (*Report, error) {
+func Run(files, from []input.File, o Options) (*Report, error) {
 	o.complete()
-	if err := (&check.Options{Start: o.App.Start, Stop: o.App.Stop}).UnknownContainers(files); err != nil {
+	if err := workloads.KnowContainers(files, slices.Concat(o.App.Start.Names(), o.App.Stop.Names())); err != nil {
 		return nil, err
 	}
-	workloads, others, err := load(files, from, &o)
+	list, others, err := load(files, from, &o)
 	if err != nil {
 		return nil, err
 	}
 	r := &Report{Setting: o.setting(), NotRolledOut: others}
-	for i, w := range workloads {
+	for i, w := range list {
 		result, err := measure(w, &o)
 		if err != nil && i > 0 {
 			return r, err
@@ -121,7 +123,7 @@ func Run(files, from []check.File, o Options) (*Report, error) {
 			}
 		}
 		if result.Runs > 0 {
-			result.Worst.Command = o.command(w, len(workloads) > 1, result.Worst.Seed)
+			result.Worst.Command = o.command(w, len(list) > 1, result.Worst.Seed)
 		}
 		r.Workloads = append(r.Workloads, *result)
 	}
@@ -149,7 +151,7 @@ func (o *Options) complete() {
 
 // load reads and checks the manifests. It also returns the names of the workloads that are not
 // rolled out yet.
-func load(files, from []check.File, o *Options) (list []*workload, others []string, err error) {
+func load(files, from []input.File, o *Options) (list []*workload, others []string, err error) {
 	errs := &strict.Collector{}
 	var old []*workload
 	if from != nil {

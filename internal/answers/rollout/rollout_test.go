@@ -11,9 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/rollout"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/long"
+	"probesim.dev/internal/require"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 )
@@ -28,12 +29,12 @@ type manifest struct {
 	more        string // documents after the Service
 }
 
-func (m manifest) file() check.File {
+func (m manifest) file() input.File {
 	probe := "readinessProbe: {httpGet: {path: /, port: 8080}, periodSeconds: 1}"
 	if m.noReadiness {
 		probe = "imagePullPolicy: IfNotPresent"
 	}
-	return check.File{Name: "web.yaml", Data: fmt.Appendf(nil, `apiVersion: apps/v1
+	return input.File{Name: "web.yaml", Data: fmt.Appendf(nil, `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web}
 spec:
@@ -64,7 +65,7 @@ func run(t *testing.T, m manifest, o rollout.Options) *rollout.Workload {
 	if o.Rate == 0 {
 		o.Rate = 100
 	}
-	r, err := rollout.Run([]check.File{m.file()}, nil, o)
+	r, err := rollout.Run([]input.File{m.file()}, nil, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,11 +239,11 @@ func TestSeveralServices(t *testing.T) {
 func TestAnnotatedRequirements(t *testing.T) {
 	o := options()
 	o.Runs = 3
-	o.Require, _ = check.ParseRolloutRequirements("lost<=1000")
+	o.Require, _ = require.Parse("lost<=1000")
 	file := manifest{replicas: 3}.file()
 	file.Data = []byte(strings.Replace(string(file.Data), "metadata: {name: web}",
-		"metadata: {name: web, annotations: {probesim.dev/require: 'ready<=1m, ready>=3, lost<=1'}}", 1))
-	r, err := rollout.Run([]check.File{file}, nil, o)
+		"metadata: {name: web, annotations: {probesim.dev/require: 'ready<=1m, replicas>=3, lost<=1'}}", 1))
+	r, err := rollout.Run([]input.File{file}, nil, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,11 +254,11 @@ func TestAnnotatedRequirements(t *testing.T) {
 	o.Require = nil
 	file.Data = []byte(strings.Replace(string(file.Data), "lost<=1'", "lost<=1000'", 1))
 	for _, o.AllowAnnotations = range []bool{false, true} {
-		if r, err := rollout.Run([]check.File{file}, nil, o); err != nil || r.Bad() == o.AllowAnnotations {
+		if r, err := rollout.Run([]input.File{file}, nil, o); err != nil || r.Bad() == o.AllowAnnotations {
 			t.Errorf("an annotation that allows losses: %v, bad %v, if it may: %v", err, r.Bad(), o.AllowAnnotations)
 		}
 	}
-	if want := "lost<=1000 true, ready>=3 true, lost<=1 false"; strings.Join(got, ", ") != want || !r.Bad() {
+	if want := "lost<=1000 true, replicas>=3 true, lost<=1 false"; strings.Join(got, ", ") != want || !r.Bad() {
 		t.Errorf("%v, want %s", got, want)
 	}
 }
@@ -273,7 +274,7 @@ func TestWaitsAreFindings(t *testing.T) {
 		{"containerPort: 8080, hostPort: 8080", "takes<=1ms", true}} {
 		o := rollout.Options{Runs: 2}
 		if c.require != "" {
-			o.Require, _ = check.ParseRolloutRequirements(c.require)
+			o.Require, _ = require.Parse(c.require)
 		}
 		w := run(t, manifest{container: "lifecycle: {preStop: {sleep: {seconds: 6}}}\n        ports: [{" + c.port +
 			"}]"}, o)
@@ -289,7 +290,7 @@ func TestFixOfANewSidecar(t *testing.T) {
 	before := manifest{replicas: 2}.file()
 	after := manifest{replicas: 2, container: "imagePullPolicy: IfNotPresent\n      - name: exporter\n        image: " +
 		"example.com/exporter:1"}.file()
-	r, err := rollout.Run([]check.File{after}, []check.File{before}, rollout.Options{Rate: 100, Runs: 4})
+	r, err := rollout.Run([]input.File{after}, []input.File{before}, rollout.Options{Rate: 100, Runs: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,11 +338,11 @@ func TestRefuses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			file := manifest{}.file()
-			changed := check.File{Name: file.Name, Data: []byte(strings.Replace(string(file.Data), c.old, c.new, 1))}
-			files, from := []check.File{changed}, []check.File(nil)
+			changed := input.File{Name: file.Name, Data: []byte(strings.Replace(string(file.Data), c.old, c.new, 1))}
+			files, from := []input.File{changed}, []input.File(nil)
 			if c.from {
 				file.Name, file.Data = "new.yaml", []byte(strings.Replace(string(file.Data), "web:1", "web:2", 1))
-				files, from = []check.File{file}, files
+				files, from = []input.File{file}, files
 			}
 			c.Options.Runs = 1
 			if _, err := rollout.Run(files, from, c.Options); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -357,7 +358,7 @@ func TestService(t *testing.T) {
 	read := func(old, new string) *rollout.Workload {
 		file := manifest{container: "lifecycle: {preStop: {sleep: {seconds: 8}}}"}.file()
 		file.Data = []byte(strings.Replace(string(file.Data), old, new, 1))
-		r, err := rollout.Run([]check.File{file}, nil, rollout.Options{Rate: 100, Runs: 3})
+		r, err := rollout.Run([]input.File{file}, nil, rollout.Options{Rate: 100, Runs: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -383,9 +384,9 @@ func TestService(t *testing.T) {
 // An interrupt leaves the Deployments that were rolled out before.
 func TestInterrupted(t *testing.T) {
 	first := manifest{}.file()
-	second := check.File{Name: "second.yaml", Data: []byte(strings.ReplaceAll(string(first.Data), "web", "second"))}
+	second := input.File{Name: "second.yaml", Data: []byte(strings.ReplaceAll(string(first.Data), "web", "second"))}
 	interrupted, made := errors.New("interrupted"), 0
-	r, err := rollout.Run([]check.File{first, second}, nil,
+	r, err := rollout.Run([]input.File{first, second}, nil,
 		rollout.Options{Runs: 1, Each: func(n int, name string, do func(context.Context, int) error) error {
 			if name == "rollouts" && n > 0 {
 				made++
@@ -410,7 +411,7 @@ func TestQuota(t *testing.T) {
 	file := manifest{replicas: 3}.file()
 	file.Data = append(file.Data, "---\napiVersion: v1\nkind: ResourceQuota\nmetadata: {name: small}\nspec: {hard: "+
 		"{pods: 3}}\n"...)
-	r, err := rollout.Run([]check.File{file}, nil, rollout.Options{Command: "probesim rollout web.yaml", Keep: true})
+	r, err := rollout.Run([]input.File{file}, nil, rollout.Options{Command: "probesim rollout web.yaml", Keep: true})
 	if err != nil {
 		t.Fatal(err)
 	}

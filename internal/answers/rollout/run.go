@@ -15,7 +15,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/value"
 	"probesim.dev/internal/world/router"
 	"probesim.dev/node"
 	"probesim.dev/sim/virtual"
@@ -425,7 +425,7 @@ func (r *run) count(records []trace.Record) {
 			func(t *target) bool { return l.Object.Name == "Service "+t.name() })]
 		p := partOf(&of.parts, l.Reason, pods)
 		p.Count += l.Object.Loss.Lost
-		p.Window = max(p.Window, check.Seconds(r.extend(window{l.Object.Name, l.Pod, l.Reason},
+		p.Window = max(p.Window, value.Seconds(r.extend(window{l.Object.Name, l.Pod, l.Reason},
 			span{l.T.Add(-l.Took), l.T})))
 		of.lost += l.Object.Loss.Lost
 		r.finished = max(r.finished, l.T)

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/strict"
+	"probesim.dev/internal/workloads"
 )
 
 // target is a Service, and the container that serves its requests.
@@ -62,7 +62,7 @@ func (r *reader) selectsNothing(s *service) {
 func (r *reader) findServices(w *workload) {
 	containers := w.spec.Spec.Template.Spec.Containers
 	w.main = containers[max(0, slices.IndexFunc(containers, func(c v1.Container) bool {
-		return !check.IsProxy(&c)
+		return !workloads.IsProxy(&c)
 	}))].Name
 	for _, s := range r.services {
 		if !selects(s.Service, w.spec.Namespace, w.spec.Spec.Template.Labels) {

@@ -6,7 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -34,7 +34,7 @@ type ServiceLoss struct {
 
 // Show makes the run with a seed again, for each Deployment: a Report has the seed of the worst
 // run. The errors are those of Run.
-func Show(ctx context.Context, files, from []check.File, o Options, seed int64) ([]*Shown, error) {
+func Show(ctx context.Context, files, from []input.File, o Options, seed int64) ([]*Shown, error) {
 	o.complete()
 	workloads, _, err := load(files, from, &o)
 	if err != nil {

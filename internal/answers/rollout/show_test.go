@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/rollout"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/show/why"
 	"probesim.dev/internal/value"
 	"probesim.dev/trace"
@@ -23,7 +23,7 @@ func TestShow(t *testing.T) {
 		o := options()
 		o.App.Start.Ordinary = &value.Interval{Min: 3 * time.Second, Max: 6 * time.Second}
 		o.Runs, o.Keep = 8, true
-		files := []check.File{file.file()}
+		files := []input.File{file.file()}
 		r, err := rollout.Run(files, nil, o)
 		if err != nil {
 			t.Fatal(err)
@@ -65,7 +65,7 @@ func TestShowExplainsInWords(t *testing.T) {
 	o := options()
 	losses := 0
 	for seed := int64(1); seed <= 40; seed++ {
-		shown, err := rollout.Show(t.Context(), []check.File{manifest{replicas: 3}.file()}, nil, o, seed)
+		shown, err := rollout.Show(t.Context(), []input.File{manifest{replicas: 3}.file()}, nil, o, seed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func TestShowExplainsInWords(t *testing.T) {
 // A loss names its Service if requests to several are lost.
 func TestShowNamesServices(t *testing.T) {
 	for more, named := range map[string]bool{"": false, service("internal", 8080): true} {
-		shown, err := rollout.Show(t.Context(), []check.File{manifest{replicas: 3, more: more}.file()}, nil, options(),
+		shown, err := rollout.Show(t.Context(), []input.File{manifest{replicas: 3, more: more}.file()}, nil, options(),
 			1)
 		if err != nil {
 			t.Fatal(err)
@@ -111,7 +111,7 @@ func wordsOnly(t *testing.T, seed int64, text string) {
 // The only Deployment of a name is rolled out, and the command that shows a run of several names
 // the one.
 func TestWorkload(t *testing.T) {
-	two := []check.File{manifest{replicas: 3}.file(), {Name: "api.yaml", Data: []byte(other)}}
+	two := []input.File{manifest{replicas: 3}.file(), {Name: "api.yaml", Data: []byte(other)}}
 	o := options()
 	o.Runs, o.Command = 1, "probesim rollout ."
 	r, err := rollout.Run(two, nil, o)

@@ -8,7 +8,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/input"
+	"probesim.dev/internal/require"
 	"probesim.dev/internal/world/router"
 )
 
@@ -17,7 +18,7 @@ import (
 // a new readiness probe. With always, a sleep is as long as the rule asks for, if there is one, and
 // not only as the runs do. The change before the rollout is that of the files from, if they are not
 // nil: pods of both templates have the changes. The errors are those of Run.
-func Tune(files, from []check.File, o Options, always bool) (*Tuning, error) {
+func Tune(files, from []input.File, o Options, always bool) (*Tuning, error) {
 	o.complete()
 	workloads, _, err := load(files, from, &o)
 	if err != nil {
@@ -169,7 +170,7 @@ func (x *tuner) closer(t *trial) bool {
 				by += 1e12
 				continue
 			}
-			limit := x.w.require[i].Value
+			limit := x.w.require[i].Limit()
 			by += max(limit, *v.Value) - min(limit, *v.Value)
 		}
 		return n, by
@@ -183,7 +184,7 @@ func (x *tuner) closer(t *trial) bool {
 func (x *tuner) knobs(s sample) (list []knob) {
 	lacks := map[string]bool{}
 	for i, v := range x.before.results {
-		lacks[x.w.require[i].Row] = lacks[x.w.require[i].Row] || !v.Met
+		lacks[x.w.require[i].Word] = lacks[x.w.require[i].Word] || !v.Met
 	}
 	if lacks[RowLost] {
 		list = append(list, x.sleeps(s))
@@ -200,7 +201,7 @@ func (x *tuner) knobs(s sample) (list []knob) {
 			}
 		}
 	}
-	if lacks[RowLost] || lacks[RowPreStop] || lacks[RowReady] {
+	if lacks[RowLost] || lacks[RowPreStop] || lacks[RowReplicas] {
 		list = append(list, x.carefully())
 	}
 	if lacks[RowTakes] {
@@ -238,7 +239,7 @@ func (x *tuner) sleeps(s sample) (k knob) {
 // losesNothing reports whether no request may be lost.
 func (x *tuner) losesNothing() bool {
 	return slices.ContainsFunc(x.w.require,
-		func(r check.RolloutRequirement) bool { return r.Row == RowLost && r.Value == 0 })
+		func(r require.Requirement) bool { return r.Word == RowLost && r.Count == 0 })
 }
 
 // carefully adds a pod before it stops another one, unless it may need what an old one has.

@@ -10,8 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"sigs.k8s.io/yaml"
 
-	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/rollout"
+	"probesim.dev/internal/input"
+	"probesim.dev/internal/require"
 	"probesim.dev/internal/value"
 )
 
@@ -25,16 +26,16 @@ func TestTune(t *testing.T) {
 	}{
 		{"lost<=0", true, "preStop: none -> {sleep: {seconds: 12}}"},
 		{"lost<=0", false, "preStop: none -> {sleep: {seconds: 2}}"},
-		{"takes<=11s, ready>=3", false, "maxSurge: 1 -> 2"},
+		{"takes<=11s, replicas>=3", false, "maxSurge: 1 -> 2"},
 		{"lost<=1000", true, ""},
 		{"lost<=0, takes<=11s", true, "preStop: none -> {sleep: {seconds: 12}}, maxSurge: 1 -> 2"},
 	} {
 		o := options()
 		o.Runs = 8
 		o.App.Start.Ordinary = &value.Interval{Min: 3 * time.Second, Max: 3 * time.Second}
-		o.Require, _ = check.ParseRolloutRequirements(c.require)
+		o.Require, _ = require.Parse(c.require)
 		file := manifest{replicas: 3}.file()
-		r, err := rollout.Tune([]check.File{file}, nil, o, c.always)
+		r, err := rollout.Tune([]input.File{file}, nil, o, c.always)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +52,7 @@ func TestTune(t *testing.T) {
 			continue
 		}
 		patched := apply(t, file, w.Patch)
-		after, err := rollout.Run([]check.File{patched}, nil, o)
+		after, err := rollout.Run([]input.File{patched}, nil, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,8 +68,8 @@ func TestTune(t *testing.T) {
 func TestTuneWithoutSolution(t *testing.T) {
 	o := options()
 	o.Runs = 4
-	o.Require, _ = check.ParseRolloutRequirements("takes<=100ms")
-	r, err := rollout.Tune([]check.File{manifest{replicas: 3}.file()}, nil, o, true)
+	o.Require, _ = require.Parse("takes<=100ms")
+	r, err := rollout.Tune([]input.File{manifest{replicas: 3}.file()}, nil, o, true)
 	if err != nil || r.Met() || r.Workloads[0].Patch != nil || r.Workloads[0].Requirements[0].After.Met {
 		t.Errorf("%v: %+v", err, r)
 	}
@@ -79,7 +80,7 @@ func TestTuneWithoutSolution(t *testing.T) {
 func TestTuneTriesWhatCanHelp(t *testing.T) {
 	claim := "imagePullPolicy: IfNotPresent\n      volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]"
 	for _, c := range []struct {
-		file  check.File
+		file  input.File
 		met   bool
 		never string
 	}{
@@ -88,8 +89,8 @@ func TestTuneTriesWhatCanHelp(t *testing.T) {
 	} {
 		o := options()
 		o.Runs = 4
-		o.Require, _ = check.ParseRolloutRequirements("lost<=0")
-		r, err := rollout.Tune([]check.File{c.file}, nil, o, true)
+		o.Require, _ = require.Parse("lost<=0")
+		r, err := rollout.Tune([]input.File{c.file}, nil, o, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,19 +108,19 @@ func TestTuneTriesWhatCanHelp(t *testing.T) {
 // No change is found for a rollout that a quota stops, and the note says so.
 func TestTuneWithinAQuota(t *testing.T) {
 	o := options()
-	o.Require, _ = check.ParseRolloutRequirements("takes<=5m")
+	o.Require, _ = require.Parse("takes<=5m")
 	data, err := os.ReadFile("testdata/reports/quota.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := rollout.Tune([]check.File{{Name: "quota.yaml", Data: data}}, nil, o, true)
+	r, err := rollout.Tune([]input.File{{Name: "quota.yaml", Data: data}}, nil, o, true)
 	if err != nil || r.Met() || !strings.Contains(r.Workloads[0].Note, "A new pod needs room in ResourceQuota quota") {
 		t.Errorf("%v: %+v", err, r)
 	}
 }
 
 // apply applies a patch to the Deployment of a manifest, and returns it with its Service.
-func apply(t *testing.T, file check.File, patch []byte) check.File {
+func apply(t *testing.T, file input.File, patch []byte) input.File {
 	t.Helper()
 	deployment, service, _ := strings.Cut(string(file.Data), "\n---\n")
 	before, err := yaml.YAMLToJSON([]byte(deployment))
@@ -130,5 +131,5 @@ func apply(t *testing.T, file check.File, patch []byte) check.File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return check.File{Name: file.Name, Data: []byte(string(after) + "\n---\n" + service)}
+	return input.File{Name: file.Name, Data: []byte(string(after) + "\n---\n" + service)}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/require"
 )
 
 // BenchmarkTune tunes a usual container for usual requirements.
@@ -17,7 +18,7 @@ func BenchmarkTune(b *testing.B) {
 	for _, text := range []string{"start>=70s", "start>=70s, stall>=15s, detect<=25s", "start>=5h",
 		"serving>=30s, unready<=15s", "recover<=60s, stall>=10s", "stall>=15s, detect<=15s"} {
 		b.Run(text, func(b *testing.B) {
-			require, err := check.ParseRequirements(text)
+			require, err := parseRequirements(text)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -26,4 +27,10 @@ func BenchmarkTune(b *testing.B) {
 			}
 		})
 	}
+}
+
+// parseRequirements parses requirements on containers.
+func parseRequirements(text string) (check.Requirements, error) {
+	list, err := require.Parse(text)
+	return check.RequirementsOf(list), err
 }

@@ -110,7 +110,7 @@ spec:
 
 func edited(t *testing.T, text, require string) (check.File, *tune.Report) {
 	t.Helper()
-	q, err := check.ParseRequirements(require)
+	q, err := parseRequirements(require)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,10 +152,11 @@ spec:
     image: web:1
     livenessProbe: {httpGet: {path: /live, port: 80}, periodSeconds: 1, failureThreshold: 2}
 `, "app/start>=5s, app/detect<=4.5s")
-	var b bytes.Buffer
-	if err := r.Patch(&b); err != nil {
+	patches, err := r.Patches()
+	if err != nil {
 		t.Fatal(err)
 	}
+	b := bytes.NewBuffer(bytes.Join(patches, []byte("---\n")))
 	text, _, err := r.Edit(f)
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package tune
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -12,20 +11,19 @@ import (
 	"probesim.dev/internal/scenarios/simulate"
 )
 
-// Patch writes a strategic merge patch for each workload that changes, as 'kubectl patch' takes it.
-func (r *Report) Patch(w io.Writer) error {
-	var all [][]byte
+// Patches returns a strategic merge patch for each workload that changes, as 'kubectl patch' takes
+// it.
+func (r *Report) Patches() (all [][]byte, err error) {
 	for i := range r.Workloads {
 		text, err := r.Workloads[i].patch()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if text != nil {
 			all = append(all, text)
 		}
 	}
-	_, err := w.Write(bytes.Join(all, []byte("---\n")))
-	return err
+	return all, nil
 }
 
 // patch returns the patch of a workload, or nil if it does not change.

@@ -7,6 +7,7 @@ import (
 
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/workloads"
 )
 
 // TextOptions say how to write a report for a terminal.
@@ -118,7 +119,7 @@ func nodes(r *Report) string {
 func (c *Container) changed() (list []string) {
 	for k, p := range c.added {
 		if p != nil {
-			list = append(list, fmt.Sprintf("%sProbe: none -> %s", kindNames[k], check.Describe(p)))
+			list = append(list, fmt.Sprintf("%sProbe: none -> %s", kindNames[k], workloads.Describe(p)))
 		}
 	}
 	for _, x := range c.Changes {

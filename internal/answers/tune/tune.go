@@ -12,6 +12,7 @@ import (
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/value"
+	"probesim.dev/internal/workloads"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
 	"probesim.dev/trace"
@@ -52,7 +53,7 @@ func New(files []check.File, o check.Options) (*Tuner, error) {
 	for _, p := range o.Profiles {
 		t.report.Kubernetes = append(t.report.Kubernetes, p.Version)
 	}
-	return t, check.EachWorkload(files, t.add)
+	return t, workloads.Each(files, t.add)
 }
 
 func (t *Tuner) add(f check.File, w *manifests.Workload) scenarios.Errors {

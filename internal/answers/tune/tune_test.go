@@ -1,6 +1,7 @@
 package tune_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -79,7 +80,7 @@ func TestTuneFindsOtherFields(t *testing.T) {
 		// The times grow with all fields, so the quickest probe shows that a time is too short.
 		{"livenessProbe: {httpGet: {port: 80}, periodSeconds: 4, failureThreshold: 1}", "detect<=1s", ""},
 	} {
-		require, err := check.ParseRequirements(test.require)
+		require, err := parseRequirements(test.require)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +100,7 @@ func TestTuneFindsOtherFields(t *testing.T) {
 
 // A start of over an hour needs a threshold: package bounds takes no delay that is so long.
 func TestTuneLongStart(t *testing.T) {
-	require, err := check.ParseRequirements("start>=2h")
+	require, err := parseRequirements("start>=2h")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func TestTuneLongTimes(t *testing.T) {
 		{"start>=3h", 1, nil},
 		{"start>=5h, ready<=1s", 0, []string{"ready<=1s"}},
 	} {
-		require, err := check.ParseRequirements(test.require)
+		require, err := parseRequirements(test.require)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +156,7 @@ func TestCosts(t *testing.T) {
 			"image: web:1\n" +
 			"    livenessProbe: {httpGet: {port: 80}, periodSeconds: 1, failureThreshold: 2}\n")}
 	search := func(text string) tune.Container {
-		require, err := check.ParseRequirements(text)
+		require, err := parseRequirements(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +190,7 @@ func TestCosts(t *testing.T) {
 
 // Of two requirements, the wider setting names the one that just holds.
 func TestWiderIsAboutTheTightRequirement(t *testing.T) {
-	require, err := check.ParseRequirements("stall>=6s, silence>=6s")
+	require, err := parseRequirements("stall>=6s, silence>=6s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +207,7 @@ func TestWiderIsAboutTheTightRequirement(t *testing.T) {
 
 // After a crash while starting, only a delay allows for a start, so a new startup probe gets one.
 func TestRetryNeedsADelay(t *testing.T) {
-	require, err := check.ParseRequirements("retry>=3s")
+	require, err := parseRequirements("retry>=3s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +262,7 @@ func TestTuneLeavesSidecars(t *testing.T) {
 			"start>=1m10s: container helper has no startup or liveness probe"},
 		{helper, "app/start>=70s", "app startupProbe.failureThreshold 15", ""},
 	} {
-		require, err := check.ParseRequirements(test.require)
+		require, err := parseRequirements(test.require)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -299,7 +300,7 @@ func TestTuneTakesAnnotations(t *testing.T) {
 			Data: []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: web, annotations: {probesim.dev/require: " +
 				test.annotation + "}}\nspec:\n  containers:\n  - name: app\n    image: web:1\n" +
 				"    startupProbe: {httpGet: {port: 80}, periodSeconds: 5, failureThreshold: 2}\n")}
-		require, err := check.ParseRequirements("start>=70s")
+		require, err := parseRequirements("start>=70s")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -363,7 +364,7 @@ func TestMargin(t *testing.T) {
 
 func requirementsOf(t *testing.T, text string) check.Requirements {
 	t.Helper()
-	require, err := check.ParseRequirements(text)
+	require, err := parseRequirements(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -468,10 +469,10 @@ func TestGrace(t *testing.T) {
 				t.Errorf("%s: the changed manifest has the findings %+v", test.stop, c.Findings)
 			}
 		}
-		var b strings.Builder
-		if err := r.Patch(&b); err != nil ||
-			strings.Contains(b.String(), "terminationGracePeriodSeconds") != (test.want != "") {
-			t.Errorf("%s: the patch is %s, %v", test.stop, b.String(), err)
+		patches, err := r.Patches()
+		if text := string(bytes.Join(patches, nil)); err != nil ||
+			strings.Contains(text, "terminationGracePeriodSeconds") != (test.want != "") {
+			t.Errorf("%s: the patch is %s, %v", test.stop, text, err)
 		}
 	}
 }

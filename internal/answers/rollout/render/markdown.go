@@ -51,6 +51,9 @@ func Markdown(w io.Writer, r *rollout.Report) error {
 		for _, v := range of.Requirements {
 			line("- **%s** %s", map[bool]string{true: "ok", false: "FAIL"}[v.Met], md(Requirement(&v)))
 		}
+		if len(of.Containers) > 0 {
+			line("- `probesim check` judges %s", md(strings.Join(of.Containers, ", ")))
+		}
 		if len(of.NotSimulated) > 0 {
 			line("- not simulated: %s", md(strings.Join(of.NotSimulated, "; ")))
 		}

@@ -65,6 +65,9 @@ func workload(t *report.Writer, r *rollout.Report, w *rollout.Workload) {
 		}
 		mark(t, v.Met, Requirement(&v))
 	}
+	if len(w.Containers) > 0 {
+		t.Line(0, "Probes, with the requirements "+strings.Join(w.Containers, ", ")+": probesim check", report.Dim)
+	}
 }
 
 // head writes the verdict, what it is about, and why.

@@ -1,4 +1,6 @@
-package check
+// Package workloads has what reports about workloads share: how the API server stores their pods,
+// which containers serve others, and how to describe them.
+package workloads
 
 import (
 	"slices"
@@ -25,13 +27,13 @@ var proxyImages = []string{
 	"linkerd/proxy", "oauth2-proxy",
 }
 
-// restartable is why an init container is a sidecar.
-const restartable = "restartable init container"
+// Restartable is why an init container is a sidecar.
+const Restartable = "restartable init container"
 
-// sidecars returns the containers of a pod that serve its ordinary containers, by name, with the
+// Sidecars returns the containers of a pod that serve its ordinary containers, by name, with the
 // reason: restartable init containers, and proxies beside another container. A pod of which a proxy
 // is the only container is about the proxy.
-func sidecars(pod *v1.PodSpec) map[string]string {
+func Sidecars(pod *v1.PodSpec) map[string]string {
 	found := map[string]string{}
 	for i := range pod.Containers {
 		if reason := proxy(&pod.Containers[i]); reason != "" {
@@ -43,7 +45,7 @@ func sidecars(pod *v1.PodSpec) map[string]string {
 	}
 	for i := range pod.InitContainers {
 		if c := &pod.InitContainers[i]; podutil.IsRestartableInitContainer(c) {
-			found[c.Name] = restartable
+			found[c.Name] = Restartable
 		}
 	}
 	return found

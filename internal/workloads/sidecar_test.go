@@ -1,4 +1,4 @@
-package check
+package workloads
 
 import (
 	"maps"
@@ -39,7 +39,7 @@ func TestSidecars(t *testing.T) {
 			name, image, _ := strings.Cut(text, "=")
 			spec.Containers = append(spec.Containers, v1.Container{Name: name, Image: image})
 		}
-		found := sidecars(&spec)
+		found := Sidecars(&spec)
 		var list []string
 		for _, name := range slices.Sorted(maps.Keys(found)) {
 			list = append(list, name+": "+found[name])
@@ -52,7 +52,7 @@ func TestSidecars(t *testing.T) {
 
 // TestSidecarPage checks that docs/sidecars.md lists exactly the names and images.
 func TestSidecarPage(t *testing.T) {
-	data, err := os.ReadFile("../../../docs/sidecars.md")
+	data, err := os.ReadFile("../../docs/sidecars.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,132 @@
+package workloads
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/input"
+	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/printable"
+	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/world/apiserver/admission"
+	"probesim.dev/kube/profile"
+	"probesim.dev/node"
+	"probesim.dev/scenarios"
+)
+
+// The annotations of a workload, or else of its pod template, that probesim reads.
+const (
+	AnnotationPrefix  = "probesim.dev/"
+	RequireAnnotation = AnnotationPrefix + "require" // what must hold
+	StartAnnotation   = AnnotationPrefix + "start"   // how long programs take to start
+	StopAnnotation    = AnnotationPrefix + "stop"    // how long they take from SIGTERM to their exit
+	IgnoreAnnotation  = AnnotationPrefix + "ignore"  // IDs of findings that do not count
+)
+
+// Each calls visit for each workload of the files. A pod that stands for its workload has the name
+// of the workload. The error is of type scenarios.Errors. It lists those of the manifests and of
+// visit.
+func Each(files []input.File, visit func(input.File, *manifests.Workload) scenarios.Errors) error {
+	var all scenarios.Errors
+	for _, f := range files {
+		m, err := manifests.Read(f.Name, f.Data)
+		if list, invalid := errors.AsType[scenarios.Errors](err); invalid {
+			all = append(all, list...)
+			continue
+		}
+		for i := range m.Workloads {
+			w := &m.Workloads[i]
+			if w.Owner != nil {
+				w.Kind, w.Name, w.Template = w.Owner.Kind, w.Owner.Name, manifests.TemplateOf(w.Owner.Kind)
+			}
+			all = append(all, visit(f, w)...)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
+// KnowContainers returns an error about the first of some names of containers that no workload of
+// the files has. An empty name stands for no container. Without a valid workload there is no error.
+func KnowContainers(files []input.File, names []string) error {
+	var known []string
+	_ = Each(files, func(_ input.File, w *manifests.Workload) scenarios.Errors {
+		for c := range podutil.Containers(&w.Pod.Spec) {
+			known = append(known, c.Name)
+		}
+		return nil
+	})
+	slices.Sort(known)
+	known = slices.Compact(known)
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		if name != "" && len(known) > 0 && !slices.Contains(known, name) {
+			return fmt.Errorf("no workload has a container %s%s", strict.Quote(name), strict.OrList(name, known))
+		}
+	}
+	return nil
+}
+
+// Admitted is a pod as the API server of a version stores it, with its defaults, but without its
+// activeDeadlineSeconds: the figures are those of a pod that is not at its deadline.
+type Admitted struct {
+	Pod      *v1.Pod
+	Programs fakeruntime.Pod // of healthy containers
+	Profile  profile.Profile
+}
+
+// Admit returns the first pod that an object creates, such as a Pod or a Deployment. The error says
+// why the API server or a node would reject it.
+func Admit(object manifests.APIObject, p profile.Profile) (*Admitted, error) {
+	planned, err := scenarios.Compile(object, nil, scenarios.CompileOptions{Profile: p})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(planned) == 0:
+		return nil, fmt.Errorf("%s creates no pods", object.GetName())
+	}
+	n := node.New(node.Options{Profile: p})
+	defer n.Close()
+	if err := n.AddPod(planned[0].Pod, planned[0].Program); err != nil {
+		return nil, err
+	}
+	pod, err := admission.Admit(p, planned[0].Pod)
+	if err != nil {
+		return nil, err
+	}
+	pod.Spec.ActiveDeadlineSeconds = nil
+	return &Admitted{pod, planned[0].Program, p}, nil
+}
+
+// Describe describes a probe for people.
+func Describe(p *v1.Probe) string {
+	var parts []string
+	switch {
+	case p.Exec != nil:
+		parts = append(parts, "exec "+strings.Join(p.Exec.Command, " "))
+	case p.TCPSocket != nil:
+		parts = append(parts, "tcp :"+p.TCPSocket.Port.String())
+	case p.GRPC != nil:
+		parts = append(parts, fmt.Sprintf("grpc :%d", p.GRPC.Port))
+	case p.HTTPGet != nil:
+		parts = append(parts, strings.ToLower(string(p.HTTPGet.Scheme))+" :"+p.HTTPGet.Port.String()+p.HTTPGet.Path)
+	}
+	if p.InitialDelaySeconds > 0 {
+		parts = append(parts, fmt.Sprintf("after %ds", p.InitialDelaySeconds))
+	}
+	parts = append(parts, fmt.Sprintf("every %ds", p.PeriodSeconds))
+	text := strings.Join(parts, " ") +
+		fmt.Sprintf(", %d %s, timeout %ds", p.FailureThreshold, printable.Plural(int(p.FailureThreshold), "failure"),
+			p.TimeoutSeconds)
+	if p.SuccessThreshold > 1 {
+		text += fmt.Sprintf(", %d successes", p.SuccessThreshold)
+	}
+	return text
+}
