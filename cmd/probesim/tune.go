@@ -398,8 +398,8 @@ func tellNotes(stderr io.Writer, r *tune.Report) {
 			tell(stderr, "%s: %s", w.Title(), v)
 		}
 		for _, c := range w.Containers {
-			for _, x := range c.Contradictions {
-				tell(stderr, "%s, container %s: %s", w.Title(), c.Name, x.Text)
+			for _, x := range c.Why {
+				tell(stderr, "%s, container %s: %s", w.Title(), c.Name, x)
 			}
 			for _, note := range c.Notes() {
 				tell(stderr, "%s, container %s: %s", w.Title(), c.Name, note)

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/answers/check"
 )
 
-// contradictions finds out why no setting meets the requirements: a single one that none meets, or
-// pairs of a limit and a time. If there is neither, it takes all requirements together.
-func (s *subject) contradictions(asked check.Requirements) []Contradiction {
+// why returns why no setting meets the requirements, in a sentence for each single one that no
+// setting meets, or else for each pair of a limit and a time. If there is neither, it takes all
+// requirements together.
+func (s *subject) why(asked check.Requirements) []string {
 	var single, pairs []check.Requirements
 	for i, q := range asked {
 		single = append(single, check.Requirements{q})
@@ -24,7 +24,7 @@ func (s *subject) contradictions(asked check.Requirements) []Contradiction {
 		}
 	}
 	for _, sets := range [][]check.Requirements{single, pairs, {asked}} {
-		var list []Contradiction
+		var list []string
 		for _, set := range sets {
 			if r := s.search(s.implied(set...)).find(); !r.met() {
 				list = append(list, s.contradiction(r, set))
@@ -37,51 +37,37 @@ func (s *subject) contradictions(asked check.Requirements) []Contradiction {
 	return nil
 }
 
-// contradiction describes why no setting meets some requirements: the one that keeps the limits and
-// comes the closest has a time that is too long.
-func (s *subject) contradiction(closest result, asked check.Requirements) Contradiction {
-	atLeast, list := sorted(asked)
-	slices.SortStableFunc(list, func(a, b check.Requirement) int {
+// contradiction returns why no setting meets some requirements: the closest setting, which keeps
+// the limits, has a time that is too long.
+func (s *subject) contradiction(closest result, asked check.Requirements) string {
+	list, times := sorted(asked)
+	limits := len(list)
+	slices.SortStableFunc(times, func(a, b check.Requirement) int {
 		return -cmp.Compare(s.margin(closest.setting, a), s.margin(closest.setting, b))
 	})
-	list = append(atLeast, list...)
+	list = append(list, times...)
 	last := list[len(list)-1] // which is the farthest away
 	m := s.marginOf(closest.setting, last)
 	if !closest.limits || m.Margin >= 0 || m.Value.IsNever() {
-		return noSetting(list, "no setting was found that meets %s", together(list))
+		return "no setting was found that meets " + together(list)
 	}
 	best := fmt.Sprintf("%s, which is %s too long", check.FormatUp(m.Value), check.FormatUp(-m.Margin))
-	var c Contradiction
-	switch len(list) {
-	case len(asked) - len(atLeast):
-		c = noSetting(list, "no setting meets %s: the best that was found is %s", together(list), best)
-	case 2:
-		c = noSetting(list, "%s contradict each other: with the first, %s is at best %s", together(list), last.Row,
-			best)
-	default:
-		c = noSetting(list, "%s contradict each other: with the others, %s is at best %s", together(list), last.Row,
-			best)
+	others := "the others"
+	switch {
+	case limits == 0:
+		return fmt.Sprintf("no setting meets %s: the best that was found is %s", together(list), best)
+	case len(list) == 2:
+		others = "the first"
 	}
-	c.Best, c.By = m.Value, -m.Margin
-	return c
-}
-
-// noSetting returns a contradiction without a best value.
-func noSetting(list check.Requirements, format string, args ...any) Contradiction {
-	return Contradiction{Requirements: texts(list), Best: check.Seconds(bounds.Never), By: check.Seconds(bounds.Never),
-		Text: fmt.Sprintf(format, args...)}
-}
-
-func texts(list check.Requirements) (all []string) {
-	for _, q := range list {
-		all = append(all, q.String())
-	}
-	return all
+	return fmt.Sprintf("%s contradict each other: with %s, %s is at best %s", together(list), others, last.Row, best)
 }
 
 // together lists requirements for people.
 func together(list check.Requirements) string {
-	all := texts(list)
+	var all []string
+	for _, q := range list {
+		all = append(all, q.String())
+	}
 	if len(all) == 1 {
 		return all[0]
 	}

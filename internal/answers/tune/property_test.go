@@ -45,7 +45,7 @@ func TestPropertyTunedSettingsAreTheSmallestChange(t *testing.T) {
 			func(q check.Requirement) bool { return len(check.Values(x.base, q.Row, 0)) == 0 }) {
 			return // of a new readiness probe
 		}
-		if !c[0].Met && len(c[0].Contradictions) == 0 {
+		if !c[0].Met && len(c[0].Why) == 0 {
 			t.Fatalf("%s%s: no setting, and no contradiction", f.Data, require)
 		}
 		if c[0].Met {
@@ -227,7 +227,7 @@ func (x *tried) others(found tune.Container) {
 			}
 			if x.holds(values...) {
 				x.t.Fatalf("%s%s: %v meets the requirements; tune finds %s %+v", x.f.Data, x.require, values,
-					texts(found.Changes), found.Contradictions)
+					texts(found.Changes), found.Why)
 			}
 		}
 	}

@@ -67,9 +67,9 @@ type Container struct {
 	Costs []Cost `json:"costs,omitempty"`
 	Note  string `json:"note,omitempty"`  // on what the requirements leave out
 	Tight bool   `json:"tight,omitempty"` // no setting has the margin: this one just meets the requirements
-	// Contradictions say why no setting meets the requirements.
-	Contradictions []Contradiction `json:"contradictions,omitempty"`
-	Settings       int             `json:"settings"` // rows of settings that were computed
+	// Why has the reasons why no setting meets the requirements, each in a sentence.
+	Why      []string `json:"why,omitempty"`
+	Settings int      `json:"settings"` // rows of settings that were computed
 
 	now   setting          // with the changes
 	added [kinds]*v1.Probe // new probes
@@ -77,7 +77,7 @@ type Container struct {
 
 // Tuned reports whether there is a result. There is none if the container is the Problem of its
 // workload.
-func (c *Container) Tuned() bool { return c.Met || len(c.Contradictions) > 0 }
+func (c *Container) Tuned() bool { return c.Met || len(c.Why) > 0 }
 
 // Change is a field that changes.
 type Change struct {
@@ -117,16 +117,6 @@ type Wider struct {
 	Value       int32         `json:"value"`
 	Requirement string        `json:"requirement"` // whose margin is greater
 	Margin      check.Seconds `json:"margin"`
-}
-
-// Contradiction is a requirement that no setting meets, or two that no setting meets together.
-type Contradiction struct {
-	Requirements []string `json:"requirements"`
-	// Best is the best value of the last requirement in a setting that meets the others, and By how
-	// far it misses. They are null if no setting was found that meets the others.
-	Best check.Seconds `json:"best"`
-	By   check.Seconds `json:"by"`
-	Text string        `json:"text"`
 }
 
 // Met reports whether all requirements can be met.

@@ -72,10 +72,10 @@ func (t *writer) workload(r *Report, w *Workload) {
 func (t *writer) container(r *Report, title string, c *Container) {
 	t.Item(report.Cell{Text: fmt.Sprintf("%s, container %s", title, c.Name), Style: report.Bold}, "", nodes(r))
 	switch {
-	case len(c.Contradictions) > 0:
+	case len(c.Why) > 0:
 		t.Line(0, "No setting was found that meets the requirements.", report.Bad)
-		for _, x := range c.Contradictions {
-			t.Line(2, x.Text, report.Plain)
+		for _, x := range c.Why {
+			t.Line(2, x, report.Plain)
 		}
 		return
 	case len(c.Changes) == 0:

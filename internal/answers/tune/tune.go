@@ -137,22 +137,21 @@ func (x *task) tune(c *Container, o *check.Options, margin float64) error {
 	case err != nil:
 		return err
 	case broken != "":
-		c.Contradictions = []Contradiction{noSetting(x.require, "%s", broken)}
+		c.Why = []string{broken}
 		return nil
 	}
 	for _, q := range x.require {
 		if len(of.values(of.old, q.Row)) == 0 {
-			c.Contradictions = append(c.Contradictions,
-				noSetting(check.Requirements{q}, "%s: the container never restarts", q))
+			c.Why = append(c.Why, q.String()+": the container never restarts")
 		}
 	}
-	if len(c.Contradictions) > 0 {
+	if len(c.Why) > 0 {
 		return nil
 	}
 	defer func() { c.Settings = of.settings }()
 	s, found := of.findWithMargin(x.require, margin)
 	if !found.met() {
-		c.Contradictions = s.contradictions(x.require)
+		c.Why = s.why(x.require)
 		return nil
 	}
 	c.Met, c.now, c.Changes = true, found.setting, changed(s.now, found.setting)

@@ -21,7 +21,7 @@ func sample(text string) *tune.Report {
 			Wider:   &tune.Wider{Field: text, Value: 20, Requirement: text, Margin: s(5)},
 			Costs:   []tune.Cost{{Row: check.RowID(text), Before: s(20), After: s(30)}},
 			Note:    text,
-		}, {Name: "other", Contradictions: []tune.Contradiction{{Text: text}}}}},
+		}, {Name: "other", Why: []string{text}}}},
 		{Kind: text, Name: text, Problem: text, Impossible: []string{text},
 			Missing:   []tune.Missing{{Requirement: text, Reason: text}},
 			Overrides: []check.Override{{Annotation: text, Says: text, File: text}}},
