@@ -71,29 +71,40 @@ func (o *checkOptions) applyConfig(cmd *cobra.Command, doc *strict.Node) []check
 			values = []*strict.Node{n}
 		}
 		for _, value := range values {
-			text := value.Value
-			switch {
-			case value.Kind != strict.Scalar:
-				value.Errorf("must be a text")
-				continue
-			case name == "baseline" && !filepath.IsLocal(text):
-				value.Errorf("must be a file in the directory of this file, or below it")
-				continue
-			case name == "baseline":
-				text = filepath.Join(filepath.Dir(o.config), text)
-			case name == "kubernetes" && cmd.Name() == "rollout":
-				if versions, err := parseVersions([]string{text}); err == nil {
-					text = versions[len(versions)-1] // the newest
-				}
-			}
-			if err := errors.Join(flag.Value.Set(text), valueError(name, text)); err != nil {
-				value.Errorf("%s", strings.TrimPrefix(err.Error(), "--"+name+": "))
-			}
-			flag.Changed = true
-			o.defaults = append(o.defaults, configValue{name, text, value.Pos})
+			o.setFlag(cmd, name, value)
 		}
 	}
-	var ignores []check.Ignore
+	return ignoresOf(doc)
+}
+
+// setFlag adds a value of a document to a flag.
+func (o *checkOptions) setFlag(cmd *cobra.Command, name string, value *strict.Node) {
+	text := value.Value
+	switch {
+	case value.Kind != strict.Scalar:
+		value.Errorf("must be a text")
+		return
+	case name == "baseline" && !filepath.IsLocal(text):
+		value.Errorf("must be a file in the directory of this file, or below it")
+		return
+	case name == "baseline":
+		text = filepath.Join(filepath.Dir(o.config), text)
+	case name == "kubernetes" && cmd.Name() == "rollout":
+		if versions, err := parseVersions([]string{text}); err == nil {
+			text = versions[len(versions)-1] // the newest
+		}
+	}
+	flag := cmd.Flags().Lookup(name)
+	_, wrong := parseValue(name, text)
+	if err := errors.Join(flag.Value.Set(text), wrong); err != nil {
+		value.Errorf("%s", strings.TrimPrefix(err.Error(), "--"+name+": "))
+	}
+	flag.Changed = true
+	o.defaults = append(o.defaults, configValue{name, text, value.Pos})
+}
+
+// ignoresOf returns the findings that a document ignores.
+func ignoresOf(doc *strict.Node) (ignores []check.Ignore) {
 	for _, n := range doc.Field("ignore").Items {
 		strict.CheckKeys(n, "path", "findings")
 		ids, err := check.ParseIDs(n.Field("findings").Value)
@@ -128,12 +139,6 @@ func (o *checkOptions) unknown(options check.Options, files []check.File) error 
 			}
 		}
 	}
-	return err
-}
-
-// valueError returns the error of a value of a flag, without regard to the other flags.
-func valueError(name, value string) error {
-	_, err := parseValue(name, value)
 	return err
 }
 

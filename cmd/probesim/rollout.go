@@ -224,18 +224,8 @@ func (o *rolloutFlags) options(ctx context.Context, cmd *cobra.Command) (r rollo
 	r.Each = func(n int, name string, do func(context.Context, int) error) error {
 		return doTasks(ctx, cmd, n, name, o.parallel, do)
 	}
-	switch {
-	case o.parallel < 1:
-		return r, errors.New("--parallel must be at least 1")
-	case o.delays != "default" && !slices.Contains(fakeruntime.DelaySets(), o.delays):
-		return r, fmt.Errorf("--delays: must be one of %s, default", strings.Join(fakeruntime.DelaySets(), ", "))
-	case o.runs < 0 || o.runs > 300 || o.runs == 0 && cmd.Flags().Changed("runs"):
-		return r, errors.New("--runs: must be from 1 to 300")
-	case !(o.rate > 0 && o.rate <= 1e9):
-		return r, errors.New("--rps: must be more than 0, and at most 1e9")
-	}
-	if err := router.Check(o.router); err != nil {
-		return r, fmt.Errorf("--router: %w", err)
+	if err := o.checkRanges(cmd); err != nil {
+		return r, err
 	}
 	versions, err := parseVersions([]string{cmp.Or(o.kubernetes, profile.Newest().Version)})
 	if err == nil && len(versions) != 1 {
@@ -249,9 +239,6 @@ func (o *rolloutFlags) options(ctx context.Context, cmd *cobra.Command) (r rollo
 		return r, fmt.Errorf("--change: %w", err)
 	}
 	if cmd.Flags().Changed("replicas") {
-		if o.replicas < 1 {
-			return r, errors.New("--replicas: must be at least 1")
-		}
 		r.Replicas = &o.replicas
 	}
 	if r.Latency, err = value.ParseInterval(o.latency); err != nil {
@@ -270,6 +257,27 @@ func (o *rolloutFlags) options(ctx context.Context, cmd *cobra.Command) (r rollo
 	}
 	r.Require, err = parseAll("require", o.require, require.Parse)
 	return r, err
+}
+
+// checkRanges rejects values of flags that are out of range.
+func (o *rolloutFlags) checkRanges(cmd *cobra.Command) error {
+	changed := cmd.Flags().Changed
+	switch {
+	case o.parallel < 1:
+		return errors.New("--parallel must be at least 1")
+	case o.delays != "default" && !slices.Contains(fakeruntime.DelaySets(), o.delays):
+		return fmt.Errorf("--delays: must be one of %s, default", strings.Join(fakeruntime.DelaySets(), ", "))
+	case o.runs < 0 || o.runs > 300 || o.runs == 0 && changed("runs"):
+		return errors.New("--runs: must be from 1 to 300")
+	case !(o.rate > 0 && o.rate <= 1e9):
+		return errors.New("--rps: must be more than 0, and at most 1e9")
+	case changed("replicas") && o.replicas < 1:
+		return errors.New("--replicas: must be at least 1")
+	}
+	if err := router.Check(o.router); err != nil {
+		return fmt.Errorf("--router: %w", err)
+	}
+	return nil
 }
 
 func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {

@@ -33,6 +33,9 @@ func (t Time) Offset() time.Duration { return time.Duration(t) }
 // String formats t as the span since t=0, such as "1m30s".
 func (t Time) String() string { return t.Offset().String() }
 
+// Span is the instants from From until before To.
+type Span struct{ From, To Time }
+
 // Wall is a reading of a node's wall clock, in nanoseconds since the reading at t=0. It is equal to
 // the virtual time until the clock is set for the first time.
 type Wall int64

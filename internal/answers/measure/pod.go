@@ -91,13 +91,7 @@ func readPod(p *incident.Pod) *pod {
 			}
 			r.add(f.Container, start{f.When, number, f})
 		case incident.Condition:
-			switch known := f.When.Known(); {
-			case f.Reason != "Ready":
-			case f.Value == "True" && known && !slices.Contains(r.ready, f.When):
-				r.ready = append(r.ready, f.When)
-			case f.Value == "False" && known:
-				r.unready = append(r.unready, f.When)
-			}
+			r.condition(f)
 		case incident.Event:
 			for _, point := range f.Points {
 				if f.Reason == "Killing" && point.At.Known() && !f.Aged {
@@ -115,7 +109,18 @@ func readPod(p *incident.Pod) *pod {
 	return r
 }
 
-// add adds a start, or what another version of the pod says about it.
+// condition adds a time since when the pod was Ready or not.
+func (p *pod) condition(f *incident.Fact) {
+	switch {
+	case f.Reason != "Ready" || !f.When.Known():
+	case f.Value == "True" && !slices.Contains(p.ready, f.When):
+		p.ready = append(p.ready, f.When)
+	case f.Value == "False":
+		p.unready = append(p.unready, f.When)
+	}
+}
+
+// add adds a start, or what another version of the pod shows of it.
 func (p *pod) add(container string, s start) {
 	list := p.starts[container]
 	i := slices.IndexFunc(list, func(o start) bool {

@@ -88,14 +88,12 @@ type run struct {
 	progress    progress
 	terminating map[string]bool
 	stops       map[string][]stop // by pod, and then as the Services
-	windows     map[window]span
+	windows     map[window]virtual.Span
 }
 
 // window is where and why requests are lost. A loss of the trace ends, and another one begins, when
 // the share of the pod changes.
 type window struct{ service, pod, reason string }
-
-type span struct{ from, to virtual.Time }
 
 // progress is the last status of the Deployment, and when it showed progress, as upstream's
 // DeploymentProgressing finds it.
@@ -132,7 +130,7 @@ const (
 func (w *workload) simulate(ctx context.Context, o *Options, healthy map[bool]fakeruntime.Pod, seed int64) (outcome,
 	error) {
 	r := &run{workload: w, o: o, seed: seed, healthy: healthy, targets: w.counted(), before: map[string]bool{},
-		terminating: map[string]bool{}, stops: map[string][]stop{}, windows: map[window]span{}}
+		terminating: map[string]bool{}, stops: map[string][]stop{}, windows: map[window]virtual.Span{}}
 	r.outcome.ready = math.MaxInt32
 	uptime := node.DefaultUptime + time.Duration(r.fraction("uptime")*float64(10*time.Second))
 	control := node.ControlPlane{Delays: o.control()}
@@ -234,33 +232,49 @@ func (r *run) observe(record *trace.Record) {
 		delete(r.terminating, record.Pod)
 		r.alive--
 		r.finish(record.T)
-	case trace.ContainerStarted:
-		if record.Instance > 0 && !r.before[record.Pod] && r.outcome.deadline == 0 {
-			r.outcome.restarts++
-		}
-	case trace.ContainerStopping:
-		if probe, killed := strings.CutSuffix(record.Reason, "Probe"); killed && !r.before[record.Pod] {
-			r.outcome.killed = fmt.Sprintf("%s probe of container %s", strings.ToLower(probe), record.Container)
-		} else if record.Reason == "FailedPostStartHook" && !r.before[record.Pod] {
-			r.outcome.killed = postStart + " of container " + record.Container
-		}
-	case trace.ContainerExited:
-		for _, s := range r.stopsOf(record) {
-			s.exited, s.refused = cmp.Or(s.exited, record.T), cmp.Or(s.refused, record.T)
-		}
-	case trace.ListenerChanged:
-		if record.Reason == "closed" {
-			for _, s := range r.stopsOf(record) {
-				s.refused = cmp.Or(s.refused, record.T)
-			}
-		}
+	case trace.ContainerExited, trace.ListenerChanged:
+		r.stopped(record)
 	case trace.RoutesChanged:
 		r.routed(record)
-	case trace.ProbeExecuted:
-		if (record.Result == trace.Failure || record.Result == trace.Error) && (!r.asked || !r.before[record.Pod]) {
+	case trace.ContainerStarted, trace.ContainerStopping, trace.ProbeExecuted:
+		if !r.asked || !r.before[record.Pod] {
+			r.failed(record)
+		}
+	}
+}
+
+// stopped notes when a container of a pod that is deleted refuses connections, and when it exits.
+func (r *run) stopped(record *trace.Record) {
+	exited := record.Kind == trace.ContainerExited
+	if !exited && record.Reason != "closed" {
+		return
+	}
+	for _, s := range r.stopsOf(record) {
+		if s.refused = cmp.Or(s.refused, record.T); exited {
+			s.exited = cmp.Or(s.exited, record.T)
+		}
+	}
+}
+
+// failed notes failed probes before the change, and failed probes and restarts in new pods.
+func (r *run) failed(record *trace.Record) {
+	isNew := !r.before[record.Pod]
+	probe, killed := strings.CutSuffix(record.Reason, "Probe")
+	switch {
+	case record.Kind == trace.ProbeExecuted:
+		if record.Result == trace.Failure || record.Result == trace.Error {
 			r.outcome.unready = strings.TrimSuffix(fmt.Sprintf("%s probe of container %s: %s", record.Probe,
 				record.Container, record.Message), ": ")
 		}
+	case !isNew:
+	case record.Kind == trace.ContainerStarted:
+		if record.Instance > 0 && r.outcome.deadline == 0 {
+			r.outcome.restarts++
+		}
+	case killed:
+		r.outcome.killed = fmt.Sprintf("%s probe of container %s", strings.ToLower(probe), record.Container)
+	case record.Reason == "FailedPostStartHook":
+		r.outcome.killed = postStart + " of container " + record.Container
 	}
 }
 
@@ -302,6 +316,16 @@ func (r *run) status(record *trace.Record) {
 		return
 	}
 	r.outcome.ready = min(r.outcome.ready, w.Ready)
+	r.follow(record)
+	if complete && r.outcome.took == 0 {
+		r.outcome.took = record.T.Sub(r.changed)
+		r.finish(record.T)
+	}
+}
+
+// follow notes the progress of the Deployment.
+func (r *run) follow(record *trace.Record) {
+	w := record.Object.Workload
 	if p := r.progress; p.at == 0 || w.Updated > p.Updated || w.Replicas-w.Updated < p.Replicas-p.Updated ||
 		w.Ready > p.Ready || w.Available > p.Available {
 		if p.at > 0 && r.outcome.took == 0 {
@@ -315,10 +339,6 @@ func (r *run) status(record *trace.Record) {
 			r.outcome.deadline == 0 {
 			r.outcome.deadline = record.T.Sub(r.changed)
 		}
-	}
-	if complete && r.outcome.took == 0 {
-		r.outcome.took = record.T.Sub(r.changed)
-		r.finish(record.T)
 	}
 }
 
@@ -426,7 +446,7 @@ func (r *run) count(records []trace.Record) {
 		p := partOf(&of.parts, l.Reason, pods)
 		p.Count += l.Object.Loss.Lost
 		p.Window = max(p.Window, value.Seconds(r.extend(window{l.Object.Name, l.Pod, l.Reason},
-			span{l.T.Add(-l.Took), l.T})))
+			virtual.Span{From: l.T.Add(-l.Took), To: l.T})))
 		of.lost += l.Object.Loss.Lost
 		r.finished = max(r.finished, l.T)
 		r.outcome.helpless = r.outcome.helpless || pods != "old"
@@ -434,12 +454,12 @@ func (r *run) count(records []trace.Record) {
 }
 
 // extend adds a part of a window, and returns how long the window is so far.
-func (r *run) extend(w window, by span) time.Duration {
-	if last := r.windows[w]; last.to == by.from && last.to > 0 {
-		by.from = last.from
+func (r *run) extend(w window, by virtual.Span) time.Duration {
+	if last := r.windows[w]; last.To == by.From && last.To > 0 {
+		by.From = last.From
 	}
 	r.windows[w] = by
-	return by.to.Sub(by.from)
+	return by.To.Sub(by.From)
 }
 
 // measureNeeds finds the preStop sleep with which no pod would have stopped too early. A request

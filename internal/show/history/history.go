@@ -67,7 +67,7 @@ const (
 )
 
 // Span is a time from From until before To.
-type Span struct{ From, To virtual.Time }
+type Span = virtual.Span
 
 // Mark is an action from outside, such as a step of the scenario.
 type Mark struct {
