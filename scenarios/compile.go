@@ -30,17 +30,33 @@ type CompileOptions struct {
 // is of type Errors and lists all errors. The path of each error is a field of the object, as in
 // spec.containers[0].image, or of the behavior, as in behavior["app"][0].for.
 func Compile(object manifests.APIObject, behavior format.Behavior, o CompileOptions) ([]plan.PlannedPod, error) {
+	errs := &strict.Collector{}
+	entry := strict.NewMapping(errs)
+	return compile(object, behavior.Decode(entry), entry, o, errs)
+}
+
+// CompileRules is Compile with the rules of containers. Each error about a rule has the position
+// that the rule has.
+func CompileRules(
+	object manifests.APIObject, containers []format.Container, o CompileOptions,
+) ([]plan.PlannedPod, error) {
+	errs := &strict.Collector{}
+	return compile(object, containers, strict.Encode(&format.Pod{Containers: containers}, errs), o, errs)
+}
+
+func compile(
+	object manifests.APIObject, containers []format.Container, entry *strict.Node, o CompileOptions,
+	errs *strict.Collector,
+) ([]plan.PlannedPod, error) {
 	if o.Profile.Version == "" {
 		o.Profile = profile.Newest()
 	}
-	errs := &strict.Collector{}
 	m, err := manifests.Of(object, errs)
 	if err != nil {
 		return nil, err
 	}
-	entry := strict.NewMapping(errs)
 	entry.Put("replicas", m.Kind.Count, strict.Missing, "")
-	pods := format.Pod{Name: m.Name, Containers: behavior.Decode(entry)}
+	pods := format.Pod{Name: m.Name, Containers: containers}
 	s := &plan.Scenario{Spec: format.Spec{Duration: value.Duration(value.MaxDuration), Pods: []format.Pod{pods}}}
 	validation.CheckWorkload(s, m, entry, o.Profile)
 	if err := errs.Err(); err != nil {

@@ -120,6 +120,24 @@ func LoadBytes(name string, data []byte, readFile func(path string) ([]byte, err
 	return scenarios, nil
 }
 
+// Make checks a scenario that a Go program made, as LoadBytes checks that of a file: s has a
+// position, and at least the fields that a file must have. The scenario can use the workloads of
+// manifests, and those of files that readFile reads. Each error in a rule or step has the position
+// that the rule or step has.
+func Make(s *plan.Scenario, manifests []byte, readFile func(path string) ([]byte, error)) error {
+	l := newLoader(func(name string, _ bool) ([]byte, error) { return readFile(name) })
+	f := l.parse(s.File, manifests)
+	for _, m := range f.Manifests {
+		m.Load()
+	}
+	l.used = &validation.Usage{}
+	if s.Spec.Kubelet.Uptime == (value.Draw{}) {
+		s.Spec.Kubelet.Uptime = value.Draw{Min: format.DefaultUptime, Max: format.DefaultUptime}
+	}
+	l.check(f, s, strict.Encode(s, l.errs))
+	return l.errs.Err()
+}
+
 // Limits of the files that the scenarios of a file use manifests from.
 const (
 	maxFiles     = 1000

@@ -34,11 +34,10 @@ import (
 
 // checkOptions are the flags of check.
 type checkOptions struct {
-	output        string
-	kubernetes    []string
-	delays        string
-	start         []string // each a list with commas
-	stop          []string
+	output     string
+	kubernetes []string
+	delays     string
+	wordFlags
 	require       []string
 	allow         bool // annotations that ask for less
 	failOn        string
@@ -232,10 +231,7 @@ func (o *checkOptions) addFlags(cmd *cobra.Command, completed map[string][]strin
 		"Kubernetes `versions` to take the worst of, for example v1.36 or v1.34.. (default the newest)")
 	flags.StringVar(&o.delays, "delays", "typical", "The `nodes`: "+strings.Join(fakeruntime.DelaySets(), ", ")+
 		"; or default, for nodes without ranges.")
-	flags.StringArrayVar(&o.start, "start", nil,
-		"How long programs take to start: a `duration` or a range such as 45s..70s, or app=45s..70s for container app.")
-	flags.StringArrayVar(&o.stop, "stop", nil, "How long programs take from SIGTERM to their exit: a `duration` or a "+
-		"range, as --start.")
+	o.addTo(cmd, appComputedUsage)
 	flags.StringArrayVar(&o.require, "require", nil,
 		"What must hold for each workload: a list of `requirements` such as 'start>=70s, app/detect<=45s'.")
 	flags.BoolVar(&o.allow, "allow-annotations", false,
@@ -276,10 +272,14 @@ func (o *checkOptions) parse(outputs ...string) (check.Options, error) {
 		}
 		c.Nodes = set
 	}
-	if c.Start, err = parseAll("start", o.start, value.ParseDurations); err != nil {
+	start, stop, err := o.timed()
+	if err != nil {
 		return c, err
 	}
-	if c.Stop, err = parseAll("stop", o.stop, value.ParseDurations); err != nil {
+	if c.Start, err = parseAll("start", start, value.ParseDurations); err != nil {
+		return c, err
+	}
+	if c.Stop, err = parseAll("stop", stop, value.ParseDurations); err != nil {
 		return c, err
 	}
 	required, err := parseAll("require", o.require, require.Parse)

@@ -25,7 +25,7 @@ func newDiff() *cobra.Command {
 	flags.StringVar(&o.until, "until", "", untilUsage)
 	flags.BoolVar(&o.keepGoing, "keep-going", false, keepGoingUsage)
 	addOutput(cmd, &o.output, "text", runner.DiffFormats)
-	o.addApp(cmd)
+	o.addTo(cmd, appUsage)
 	o.addLimits(cmd, "comparisons")
 	return cmd
 }

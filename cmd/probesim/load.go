@@ -32,18 +32,18 @@ func (o *runOptions) loadAny(cmd *cobra.Command, paths []string) (all []*scenari
 		return all, invalid, true, err
 	}
 	if o.printScenario {
-		text, err := whatif.Scenario(*m)
+		_, file, err := whatif.Scenario(*m)
 		if err == nil {
-			_, err = cmd.OutOrStdout().Write(text)
+			_, err = cmd.OutOrStdout().Write(file.Bytes())
 		}
 		return nil, nil, false, err
 	}
-	s, err := whatif.Load(*m)
+	s, _, err := whatif.Scenario(*m)
 	if err != nil {
 		return nil, nil, false, err
 	}
 	s.Command = []string{paths[0]}
-	for _, word := range o.app {
+	for _, word := range o.words() {
 		s.Command = append(s.Command, "--app", word)
 	}
 	return []*scenarios.Scenario{s}, nil, true, nil
@@ -52,7 +52,7 @@ func (o *runOptions) loadAny(cmd *cobra.Command, paths []string) (all []*scenari
 // manifest returns the manifest to run, or nil if the paths are scenarios: without --app and
 // --print-scenario, a manifest is a single file with workloads and no Scenario.
 func (o *runOptions) manifest(cmd *cobra.Command, paths []string) (*whatif.Options, error) {
-	asked := len(o.app) > 0 || o.printScenario
+	asked := len(o.words()) > 0 || o.printScenario
 	if len(paths) != 1 {
 		if asked {
 			return nil, errors.New("--app and --print-scenario take one manifest: specify one file, or - for stdin")
@@ -62,7 +62,7 @@ func (o *runOptions) manifest(cmd *cobra.Command, paths []string) (*whatif.Optio
 	if info, err := os.Stat(paths[0]); !asked && (paths[0] == "-" || err != nil || info.IsDir()) {
 		return nil, nil // the loader reports what is wrong
 	}
-	m := &whatif.Options{Manifest: filepath.ToSlash(paths[0]), Words: o.app}
+	m := &whatif.Options{Manifest: filepath.ToSlash(paths[0]), Words: o.words()}
 	var err error
 	m.Data, err = readManifest(cmd, paths[0])
 	switch {

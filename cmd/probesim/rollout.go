@@ -30,16 +30,17 @@ import (
 // rolloutFlags are the flags of rollout.
 type rolloutFlags struct {
 	output, kubernetes, delays, router, change, latency string
-	from, start, stop, app, require                     []string
-	rate                                                float64
-	workload, service, config                           string
-	seed                                                int64
-	lost                                                int
-	replicas                                            int32
-	parallel, runs                                      int
-	allow                                               bool
-	also                                                alsoFiles
-	force                                               bool
+	from, require                                       []string
+	wordFlags
+	rate                      float64
+	workload, service, config string
+	seed                      int64
+	lost                      int
+	replicas                  int32
+	parallel, runs            int
+	allow                     bool
+	also                      alsoFiles
+	force                     bool
 }
 
 var rolloutOutputs = []string{"table", "json", "markdown", "html", "github"}
@@ -65,10 +66,7 @@ func newRollout() *cobra.Command {
 	flags.StringVar(&o.delays, "delays", "typical", "The `nodes` and control plane: "+
 		strings.Join(fakeruntime.DelaySets(), ", ")+"; or default, for nodes without ranges.")
 	o.addTraffic(cmd)
-	flags.StringArrayVar(&o.start, "start", nil,
-		"How long programs take to start: a `duration` or a range such as 8s..15s, or app=8s..15s for container app.")
-	flags.StringArrayVar(&o.stop, "stop", nil, "How long programs take from SIGTERM to their exit: a `duration` or a "+
-		"range, as --start (default 100ms).")
+	o.addTo(cmd, appRolloutUsage)
 	flags.StringArrayVar(&o.require, "require", nil,
 		"What must hold: a list of `requirements` such as 'lost<=0, takes<=5m'.")
 	flags.IntVar(&o.runs, "runs", 0, "The `number` of random runs for each figure, up to 300 (default 100, and fewer "+
@@ -91,7 +89,7 @@ func newRollout() *cobra.Command {
 }
 
 // trafficFlags are the flags about the change, the requests and the program.
-var trafficFlags = []string{"from", "workload", "service", "router", "change", "replicas", "rps", "latency", "app"}
+var trafficFlags = []string{"from", "workload", "service", "router", "change", "replicas", "rps", "latency"}
 
 // addTraffic adds the flags about the change, the requests and the program.
 func (o *rolloutFlags) addTraffic(cmd *cobra.Command) {
@@ -102,9 +100,6 @@ func (o *rolloutFlags) addTraffic(cmd *cobra.Command) {
 	flags.Int32Var(&o.replicas, "replicas", 0, "The `number` of replicas, instead of that in the manifests.")
 	flags.Float64Var(&o.rate, "rps", 100, "Requests a second to the Service of each Deployment, a `number`.")
 	flags.StringVar(&o.latency, "latency", "10ms..50ms", "How long a request takes: a `duration` or a range.")
-	flags.StringArrayVar(&o.app, "app", nil, "What the program does, in `words`: 'refuse 0s, stop 3s'. refuse: how "+
-		"long after SIGTERM it goes on to accept connections, or never; stop and start are as the flags, and start "+
-		"never is a version that never comes up.")
 	flags.StringArrayVar(&o.from, "from", nil, "The `manifest` before the change. You can repeat this flag.")
 	flags.StringVar(&o.workload, "workload", "", "Roll out only the Deployment with this `name`, or namespace/name.")
 	flags.StringVar(&o.service, "service", "",
@@ -244,16 +239,12 @@ func (o *rolloutFlags) options(ctx context.Context, cmd *cobra.Command) (r rollo
 	if r.Latency, err = value.ParseInterval(o.latency); err != nil {
 		return r, fmt.Errorf("--latency: %w", err)
 	}
-	if r.App.Start, err = parseAll("start", o.start, value.ParseDurations); err != nil {
+	app, change, err := o.rolledOut()
+	if err != nil {
 		return r, err
 	}
-	if r.App.Stop, err = parseAll("stop", o.stop, value.ParseDurations); err != nil {
-		return r, err
-	}
-	for _, text := range o.app {
-		if err := rollout.ParseApp(text, &r.App); err != nil {
-			return r, fmt.Errorf("--app: %w", err)
-		}
+	if r.App = app; change != nil && !cmd.Flags().Changed("change") {
+		r.Change = *change
 	}
 	r.Require, err = parseAll("require", o.require, require.Parse)
 	return r, err

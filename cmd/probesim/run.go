@@ -52,7 +52,7 @@ type runOptions struct {
 	also       alsoFiles
 	force      bool
 
-	app           []string // events of a manifest
+	wordFlags
 	printScenario bool
 }
 
@@ -87,7 +87,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 		"Write observed values into expectations marked observed, show the diff, then run the scenarios.")
 	o.also.addTo(cmd)
 	addForce(cmd, &o.force)
-	o.addApp(cmd)
+	o.addTo(cmd, appUsage)
 	flags.BoolVar(&o.printScenario, "print-scenario", false,
 		"Print the scenario of a manifest and its --app instead of running it.")
 }
@@ -182,12 +182,6 @@ const runExamples = `  # Draw the timeline of a scenario
 func (o *runOptions) addLimits(cmd *cobra.Command, what string) {
 	addParallel(cmd, &o.parallel, what)
 	addMemory(cmd, &o.memory)
-}
-
-// addApp adds the flag for what happens to the programs of a manifest.
-func (o *runOptions) addApp(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&o.app, "app", nil,
-		"What happens to the programs of a manifest: an `event`, such as 'start 45s..70s' or 'stall 12s every 1h'.")
 }
 
 func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {

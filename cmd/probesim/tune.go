@@ -215,8 +215,7 @@ func (t *tuned) tuneContainers(cmd *cobra.Command, o *tuneOptions, options *chec
 // tuneRollouts finds changes with which rollouts meet requirements.
 func (t *tuned) tuneRollouts(cmd *cobra.Command, o *tuneOptions, margin float64, limit time.Duration) error {
 	f := o.rollout
-	f.output, f.delays, f.start, f.stop, f.require, f.parallel = o.output, o.delays, o.start, o.stop, o.require,
-		o.parallel
+	f.output, f.delays, f.wordFlags, f.require, f.parallel = o.output, o.delays, o.wordFlags, o.require, o.parallel
 	f.kubernetes = strings.Join(o.kubernetes, ",")
 	ctx, cancel := within(cmd.Context(), limit)
 	defer cancel()

@@ -62,7 +62,7 @@ func (o *whyOptions) addFlags(cmd *cobra.Command) {
 		"Kubernetes `version` to simulate instead of the version in the scenario, for example v1.34.")
 	flags.StringVar(&o.run.seed, "seed", "", "Use this `seed` instead of the seeds in the scenario.")
 	flags.StringVar(&o.run.delays, "delays", "", delaysUsage)
-	o.run.addApp(cmd)
+	o.run.addTo(cmd, appUsage)
 	addMemory(cmd, &o.run.memory)
 	addOutput(cmd, &o.run.output, "text", whyOutputs)
 	cmd.MarkFlagsMutuallyExclusive("restart", "ready")

@@ -61,7 +61,7 @@ func NewMapping(errs *Collector) *Node { return &Node{Kind: Mapping, errs: errs}
 func (n *Node) Put(name, step string, kind Kind, value string) *Node {
 	item := &Node{Kind: kind, Value: value, parent: n, step: step}
 	if kind == Scalar {
-		item.Tag, item.quoted = "!!str", true
+		item.Tag, item.quoted = "!!str", !plainWord.MatchString(value)
 	}
 	if n.Kind == Mapping {
 		n.Keys = append(n.Keys, Key{Name: name})
@@ -245,7 +245,11 @@ func (n *Node) write(b *strings.Builder, omit []string) {
 			if slices.Contains(omit, k.Name) {
 				continue
 			}
-			b.WriteString(open + k.Name + ": ")
+			name := k.Name
+			if k.Pos.Line == 0 && !plainKey.MatchString(name) {
+				name = printable.Text(strconv.Quote(name))
+			}
+			b.WriteString(open + name + ": ")
 			n.Items[i].write(b, nil)
 			open = ", "
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 )
@@ -70,6 +71,19 @@ func (d Durations) In(container string, ordinary bool) *Interval {
 		return nil
 	}
 	return d.Ordinary
+}
+
+// Within returns what is known of the containers of a workload: a name such as web/app or
+// prod/web/app is that of a container in it.
+func (d Durations) Within(namespace, workload string) Durations {
+	of := map[string]Interval{}
+	for _, name := range d.Names() {
+		in, container := path.Split(name)
+		if _, has := of[container]; in == workload+"/" || in == namespace+"/"+workload+"/" || in == "" && !has {
+			of[container] = d.Of[name]
+		}
+	}
+	return Durations{d.Ordinary, of}
 }
 
 // String returns the durations as ParseDurations reads them.

@@ -17,6 +17,28 @@ type Series struct {
 	Repeat bool
 }
 
+// One returns the series of an answer that repeats forever.
+func One(a Answer) *Series { return &Series{Items: []Item{{a, 1}}} }
+
+// MarshalNode encodes what UnmarshalNode decodes.
+func (s *Series) MarshalNode() *strict.Node {
+	list := strict.NewMapping(nil)
+	list.Kind = strict.Sequence
+	for _, item := range s.Items {
+		text := item.Answer.String()
+		if item.Count > 1 {
+			text += " x" + strconv.Itoa(item.Count)
+		}
+		list.Put("", "["+strconv.Itoa(len(list.Items))+"]", strict.Scalar, text)
+	}
+	if s.Repeat {
+		list.Put("", "["+strconv.Itoa(len(list.Items))+"]", strict.Scalar, "repeat")
+	} else if len(list.Items) == 1 {
+		return list.Items[0]
+	}
+	return list
+}
+
 // Item is an answer to Count consecutive requests.
 type Item struct {
 	Answer

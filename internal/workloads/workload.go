@@ -55,12 +55,12 @@ func Each(files []input.File, visit func(input.File, *manifests.Workload) scenar
 }
 
 // KnowContainers returns an error about the first of some names of containers that no workload of
-// the files has. An empty name stands for no container. Without a valid workload there is no error.
+// the files has, be it as app, web/app or prod/web/app. An empty name stands for no container. Without a valid workload there is no error.
 func KnowContainers(files []input.File, names []string) error {
 	var known []string
 	_ = Each(files, func(_ input.File, w *manifests.Workload) scenarios.Errors {
 		for c := range podutil.Containers(&w.Pod.Spec) {
-			known = append(known, c.Name)
+			known = append(known, c.Name, w.Name+"/"+c.Name, w.Pod.Namespace+"/"+w.Name+"/"+c.Name)
 		}
 		return nil
 	})
@@ -68,7 +68,8 @@ func KnowContainers(files []input.File, names []string) error {
 	known = slices.Compact(known)
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		if name != "" && len(known) > 0 && !slices.Contains(known, name) {
-			return fmt.Errorf("no workload has a container %s%s", strict.Quote(name), strict.OrList(name, known))
+			plain := slices.DeleteFunc(known, func(name string) bool { return strings.Contains(name, "/") })
+			return fmt.Errorf("no workload has a container %s%s", strict.Quote(name), strict.OrList(name, plain))
 		}
 	}
 	return nil

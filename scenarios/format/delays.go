@@ -2,6 +2,7 @@ package format
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"probesim.dev/fakeruntime"
@@ -64,18 +65,13 @@ func (d *Delays) Compile() fakeruntime.Delays {
 	if d == nil {
 		return fakeruntime.Delays{}
 	}
-	draw := func(v *value.Draw) *fakeruntime.Draw { return (*fakeruntime.Draw)(v) }
 	set, _ := fakeruntime.DelaySet(d.Set)
-	return fakeruntime.Delays{
-		RunPodSandbox: draw(d.RunPodSandbox), StopPodSandbox: draw(d.StopPodSandbox),
-		RemovePodSandbox: draw(d.RemovePodSandbox), PodSandboxStatus: draw(d.PodSandboxStatus),
-		ListPodSandbox: draw(d.ListPodSandbox), CreateContainer: draw(d.CreateContainer),
-		StartContainer: draw(d.StartContainer), StopContainer: draw(d.StopContainer),
-		StopReturn: draw(d.StopReturn), RemoveContainer: draw(d.RemoveContainer),
-		ListContainers:  draw(d.ListContainers),
-		ContainerStatus: draw(d.ContainerStatus), ImageStatus: draw(d.ImageStatus),
-		ImagePull: draw(d.ImagePull), VolumeMount: draw(d.VolumeMount),
-		APIGet: draw(d.APIGet), APIPatch: draw(d.APIPatch), APIDelete: draw(d.APIDelete),
-		Exec: draw(d.Exec), HTTPGet: draw(d.HTTPGet), TCPSocket: draw(d.TCPSocket), GRPC: draw(d.GRPC),
-	}.Over(set)
+	own := fakeruntime.Delays{}
+	from, to := reflect.ValueOf(d).Elem(), reflect.ValueOf(&own).Elem()
+	for field, v := range from.Fields() {
+		if draw, is := v.Interface().(*value.Draw); is {
+			to.FieldByName(field.Name).Set(reflect.ValueOf((*fakeruntime.Draw)(draw)))
+		}
+	}
+	return own.Over(set)
 }

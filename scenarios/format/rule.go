@@ -52,6 +52,9 @@ type Rule struct {
 	Handler http.Handler `json:"-"`
 }
 
+// String returns the rule as a mapping of a scenario file, on one line.
+func (r *Rule) String() string { return strict.Encode(r, nil).Text() }
+
 // ProbeKeys are the names of the probes in a rule.
 var ProbeKeys = []string{"liveness", "readiness", "startup"}
 
@@ -84,6 +87,16 @@ func (e *EndpointAnswers) UnmarshalNode(n *strict.Node) {
 	if e.AnsweredBy = by.AnsweredBy; e.AnsweredBy == "" && !n.Full() {
 		n.Errorf("needs answeredBy: the container that answers")
 	}
+}
+
+// MarshalNode encodes what UnmarshalNode decodes.
+func (e *EndpointAnswers) MarshalNode() *strict.Node {
+	if e.AnsweredBy == "" {
+		return e.Series.MarshalNode()
+	}
+	n := strict.NewMapping(nil)
+	n.Put("answeredBy", "answeredBy", strict.Scalar, e.AnsweredBy)
+	return n
 }
 
 // Answer is a named answer, which the rules of its container can use like a built-in word.

@@ -2,9 +2,9 @@ package format
 
 import (
 	"cmp"
-	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,13 +46,8 @@ type Resize struct {
 
 // JSON returns the patch for the API server.
 func (r *Resize) JSON() []byte {
-	data, err := json.Marshal(struct {
-		Spec *part[v1.PodSpec] `json:"spec"`
-	}{r.Spec})
-	if err != nil {
-		panic(err) // the part is valid JSON
-	}
-	return data
+	p := PatchPod{Spec: r.Spec}
+	return p.JSON()
 }
 
 // Action is the action of a step.
@@ -62,31 +57,28 @@ type Action struct {
 	Target string // the pod or workload that the action applies to; empty for all pods and for the node
 }
 
+// stepTimes are the fields of a step that are no actions.
+var stepTimes = []string{"At", "Since", "After"}
+
 // Actions returns the actions of a step. A valid step has exactly one, and a step that could not be
 // read is nil.
 func (s *Step) Actions() []Action {
 	if s == nil {
 		return nil
 	}
-	all := []Action{
-		{Name: "delete", Value: s.Delete}, {Name: "kill", Value: s.Kill}, {Name: "setDelays", Value: s.SetDelays},
-		{Name: "patch", Value: s.Patch}, {Name: "debug", Value: s.Debug}, {Name: "resize", Value: s.Resize},
-		{Name: "setManifest", Value: s.SetManifest}, {Name: "removeManifest", Value: s.RemoveManifest},
-		{Name: "evict", Value: s.Evict},
-		{Name: "restartKubelet", Value: s.RestartKubelet}, {Name: "rebootNode", Value: s.RebootNode},
-		{Name: "shutdownNode", Value: s.ShutdownNode},
-		{Name: "apiDown", Value: s.APIDown}, {Name: "runtimeDown", Value: s.RuntimeDown},
-		{Name: "registryDown", Value: s.RegistryDown},
-		{Name: "stepClock", Value: s.StepClock}, {Name: "rollout", Value: s.Rollout}, {Name: "scale", Value: s.Scale},
-	}
-	all = slices.DeleteFunc(all, func(a Action) bool { return reflect.ValueOf(a.Value).IsNil() })
-	for i := range all {
-		if pod := reflect.ValueOf(all[i].Value).Elem().FieldByName("Pod"); pod.IsValid() {
-			all[i].Target = pod.String()
+	var all []Action
+	for field, v := range reflect.ValueOf(s).Elem().Fields() {
+		if field.Type.Kind() != reflect.Pointer || v.IsNil() || slices.Contains(stepTimes, field.Name) {
+			continue
 		}
-		if workload := reflect.ValueOf(all[i].Value).Elem().FieldByName("Workload"); workload.IsValid() {
-			all[i].Target = workload.String()
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		a := Action{Name: name, Value: v.Interface()}
+		for _, target := range []string{"Pod", "Workload"} {
+			if of := v.Elem().FieldByName(target); of.IsValid() {
+				a.Target = of.String()
+			}
 		}
+		all = append(all, a)
 	}
 	return all
 }

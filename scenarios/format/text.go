@@ -3,12 +3,11 @@ package format
 import (
 	"maps"
 	"net/http"
-	"regexp"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
-	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 )
 
@@ -38,9 +37,9 @@ type RuleText struct {
 	Every        string // period in which the rule repeats; needs For
 	Chance       string // probability for each request, such as "10%"; without a seed the rule never applies
 
-	Liveness  string // answers to the probe: "fail", "ok in 2s", "[ok x3, hang, repeat]"
+	Startup   string // answers to the probe: "fail", "ok in 2s", "[ok x3, hang, repeat]"
+	Liveness  string
 	Readiness string
-	Startup   string
 	Probes    string // answers to each probe whose own field in this rule is empty
 	PostStart string
 	PreStop   string
@@ -62,54 +61,18 @@ type RuleText struct {
 	Handler http.Handler
 }
 
-// field is a field of a rule with its name in the format.
-type field struct{ name, text string }
-
-// fields returns the fields of the rule that have text, except its endpoints.
-func (r *RuleText) fields() []field {
-	return slices.DeleteFunc([]field{
-		{"replica", r.Replica}, {"instance", r.Instance},
-		{"after", r.After}, {"at", r.At}, {"afterSigterm", r.AfterSigterm}, {"for", r.For}, {"every", r.Every},
-		{"chance", r.Chance},
-		{"startup", r.Startup}, {"liveness", r.Liveness}, {"readiness", r.Readiness}, {"probes", r.Probes},
-		{"postStart", r.PostStart}, {"preStop", r.PreStop}, {"exit", r.Exit},
-	}, func(f field) bool { return f.text == "" })
-}
-
 // Answer sets the answer to a probe or hook by its name in the format, such as liveness or preStop.
 func (r *RuleText) Answer(key, text string) {
-	of := map[string]*string{
-		"startup": &r.Startup, "liveness": &r.Liveness, "readiness": &r.Readiness, "probes": &r.Probes,
-		"postStart": &r.PostStart, "preStop": &r.PreStop,
-	}[key]
-	if of != nil {
-		*of = text
-	}
+	named := func(name string) bool { return strings.EqualFold(name, key) }
+	reflect.ValueOf(r).Elem().FieldByNameFunc(named).SetString(text)
 }
-
-var plainInFlow = regexp.MustCompile(`^[a-z]+:[A-Za-z0-9/._-]+( [A-Za-z0-9/._-]+)*$`)
 
 // String returns the rule as a mapping of a scenario file, on one line. Files cannot have the
 // Handler.
 func (r RuleText) String() string {
-	var keys, endpoints []string
-	for _, f := range r.fields() {
-		keys = append(keys, f.name+": "+f.text)
-	}
-	if r.Refuse {
-		keys = append(keys, "refuse: true")
-	}
-	for _, endpoint := range slices.Sorted(maps.Keys(r.Endpoints)) {
-		key := endpoint
-		if !plainInFlow.MatchString(key) {
-			key = printable.Text(strconv.Quote(key))
-		}
-		endpoints = append(endpoints, key+": "+r.Endpoints[endpoint])
-	}
-	if len(endpoints) > 0 {
-		keys = append(keys, "endpoints: {"+strings.Join(endpoints, ", ")+"}")
-	}
-	return "{" + strings.Join(keys, ", ") + "}"
+	n := strict.NewMapping(nil)
+	r.put(n)
+	return n.Text()
 }
 
 // Decode reads the rules and adds their nodes to an entry of spec.pods.
@@ -121,7 +84,7 @@ func (b Behavior) Decode(entry *strict.Node) []Container {
 		n.Put("name", "", strict.Scalar, name)
 		rules := n.Put("behavior", "", strict.Sequence, "")
 		for i := range b[name] {
-			b[name][i].put(rules, i)
+			b[name][i].put(rules.Put("", "["+strconv.Itoa(i)+"]", strict.Mapping, ""))
 		}
 		var c Container
 		strict.Decode(n, &c)
@@ -133,21 +96,27 @@ func (b Behavior) Decode(entry *strict.Node) []Container {
 	return containers
 }
 
-// put adds the node of a rule to a list.
-func (r *RuleText) put(list *strict.Node, i int) {
-	n := list.Put("", "["+strconv.Itoa(i)+"]", strict.Mapping, "")
-	for _, f := range r.fields() {
-		putAnswers(n, f.name, f.name, f.text)
-	}
-	if r.Refuse {
-		n.Put("refuse", "refuse", strict.Scalar, "true").Tag = "!!bool"
-	}
-	if len(r.Endpoints) == 0 {
-		return
-	}
-	endpoints := n.Put("endpoints", "endpoints", strict.Mapping, "")
-	for _, text := range slices.Sorted(maps.Keys(r.Endpoints)) {
-		putAnswers(endpoints, text, "["+strconv.Quote(text)+"]", r.Endpoints[text])
+// put adds the fields of the rule to a mapping.
+func (r *RuleText) put(n *strict.Node) {
+	for field, v := range reflect.ValueOf(r).Elem().Fields() {
+		name := strings.ToLower(field.Name[:1]) + field.Name[1:]
+		switch v := v.Interface().(type) {
+		case string:
+			if v != "" {
+				putAnswers(n, name, name, v)
+			}
+		case bool:
+			if v {
+				n.Put(name, name, strict.Scalar, "true").Tag = "!!bool"
+			}
+		case map[string]string:
+			if len(v) > 0 {
+				n := n.Put(name, name, strict.Mapping, "")
+				for _, at := range slices.Sorted(maps.Keys(v)) {
+					putAnswers(n, at, "["+strconv.Quote(at)+"]", v[at])
+				}
+			}
+		}
 	}
 }
 

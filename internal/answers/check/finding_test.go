@@ -114,7 +114,7 @@ livenessProbe: {httpGet: {path: /live, port: 80}, initialDelaySeconds: 90, perio
 				if f.Witness != "" && len(f.App) == 0 {
 					continue // TestWitnessOfAFinding
 				}
-				if _, err := whatif.Load(whatif.Options{Manifest: "web.yaml", Data: []byte(manifest),
+				if _, _, err := whatif.Scenario(whatif.Options{Manifest: "web.yaml", Data: []byte(manifest),
 					Words: f.App}); err != nil {
 					t.Errorf("%s: 'probesim run' does not accept %q: %v", f.ID, f.App, err)
 				}
@@ -226,7 +226,7 @@ func TestKubeletRestart(t *testing.T) {
 			Workloads[0].Containers[0].Findings {
 			if f.ID == check.KubeletRestart {
 				got = f.Message
-				if _, err := whatif.Load(whatif.Options{Manifest: "web.yaml", Data: []byte(manifest),
+				if _, _, err := whatif.Scenario(whatif.Options{Manifest: "web.yaml", Data: []byte(manifest),
 					Words: f.App}); err != nil {
 					t.Errorf("'probesim run' does not accept %q: %v", f.App, err)
 				}

@@ -108,8 +108,8 @@ func (o *Options) TermsOf(file string, w *manifests.Workload) (*Terms, scenarios
 	if w.Kind == "Deployment" {
 		a.Rollouts = append(require.Texts(o.Rollouts), a.Rollouts...)
 	}
-	a.start = a.durations(StartAnnotation, o.Start, a.ownStart)
-	a.stop = a.durations(StopAnnotation, o.Stop, a.ownStop)
+	a.start = a.durations(StartAnnotation, o.Start.Within(w.Pod.Namespace, w.Name), a.ownStart)
+	a.stop = a.durations(StopAnnotation, o.Stop.Within(w.Pod.Namespace, w.Name), a.ownStop)
 	a.measure()
 	asked, own := a.covered(o.Require, nil), a.covered(a.ownRequire, a.found[RequireAnnotation])
 	if o.AllowAnnotations {

@@ -5,18 +5,20 @@ import (
 	"strings"
 	"time"
 
-	"probesim.dev/internal/strict"
+	"probesim.dev/internal/scenarios/whatif"
 	"probesim.dev/internal/value"
 )
 
-// App says how programs start and stop. It is about the containers that are not sidecars, or about
-// one by its name.
+// App says how programs start and stop, and what else happens. It is about the containers that are
+// not sidecars, or about one by its name.
 type App struct {
-	Start value.Durations // until the program is up; not known: at once
+	Start value.Durations // until the program accepts connections; not known: at once
 	Stop  value.Durations // from SIGTERM to the exit; not known: DefaultStop in the container that serves
-	// Refuse is how long after SIGTERM the program goes on to accept connections; nil: not at all;
-	// Never: until it exits.
-	Refuse *value.Interval
+	// Refuse is how long after SIGTERM the program goes on to accept connections; not known: not at
+	// all; Never: until it exits.
+	Refuse value.Durations
+	// Others are events in the programs and on the node. Their times with at count from the change.
+	Others []*whatif.Event
 }
 
 // DefaultStop is how long the program that serves takes from SIGTERM to its exit, if nobody knows.
@@ -25,39 +27,48 @@ const DefaultStop = 100 * time.Millisecond
 // Never is longer than any run.
 const Never = 1000 * time.Hour
 
-// neverStarts reports whether the new pods never come up.
-func (a *App) neverStarts() bool { return a.Start.Ordinary != nil && a.Start.Ordinary.Min >= Never }
-
-// refuse returns how long after SIGTERM the program goes on to accept connections.
-func (a *App) refuse() value.Interval {
-	if a.Refuse == nil {
-		return value.Interval{}
+// Add adds an event. The changes of a Deployment are no part of an App.
+func (a *App) Add(e *whatif.Event) error {
+	to := map[string]*value.Durations{whatif.Start: &a.Start, whatif.Stop: &a.Stop, whatif.Refuse: &a.Refuse}[e.What]
+	if to == nil {
+		a.Others = append(a.Others, e)
+		return nil
 	}
-	return *a.Refuse
-}
-
-// ParseApp adds words such as "refuse 0s, stop 3s", "start 8s..15s" or "start never" to an App.
-func ParseApp(text string, to *App) error {
-	for _, part := range strings.Split(text, ",") {
-		word, d, _ := strings.Cut(strings.TrimSpace(part), " ")
-		of := map[string]**value.Interval{"refuse": &to.Refuse, "stop": &to.Stop.Ordinary,
-			"start": &to.Start.Ordinary}[word]
-		if of == nil {
-			return fmt.Errorf("%s is no word: write refuse, stop or start and a duration, such as 'refuse 0s, stop 3s'",
-				strict.Quote(word))
-		}
-		draw := value.Draw{Min: Never, Max: Never}
-		if d = strings.TrimSpace(d); d != "never" || word == "stop" {
-			if err := draw.UnmarshalText([]byte(d)); err != nil {
-				return fmt.Errorf("%s: %w", word, err)
-			}
-		}
-		if *of != nil {
-			return fmt.Errorf("%s is there twice", word)
-		}
-		*of = (*value.Interval)(&draw)
+	takes := value.Interval{Min: Never, Max: Never}
+	if !e.Never {
+		takes = value.Interval(*e.Length)
+	}
+	_, twice := to.Of[e.Container]
+	switch {
+	case twice || e.Container == "" && to.Ordinary != nil:
+		return fmt.Errorf("%s is there twice", e.What)
+	case e.Container == "":
+		to.Ordinary = &takes
+	case to.Of == nil:
+		to.Of = map[string]value.Interval{e.Container: takes}
+	default:
+		to.Of[e.Container] = takes
 	}
 	return nil
+}
+
+// in returns what is known of the programs of a workload.
+func (a App) in(namespace, name string) App {
+	for _, known := range []*value.Durations{&a.Start, &a.Stop, &a.Refuse} {
+		*known = known.Within(namespace, name)
+	}
+	return a
+}
+
+// neverStarts reports whether the new pods are never Ready.
+func (a *App) neverStarts() bool { return a.Start.Ordinary != nil && a.Start.Ordinary.Min >= Never }
+
+// refuse returns how long after SIGTERM the program in a container goes on to accept connections.
+func (a *App) refuse(container string) value.Interval {
+	if known := a.Refuse.In(container, true); known != nil {
+		return *known
+	}
+	return value.Interval{}
 }
 
 // String says in words how the program starts and stops.
@@ -69,7 +80,7 @@ func (a *App) String() string {
 	if a.neverStarts() {
 		start = "is never up in new pods"
 	}
-	switch i := a.refuse(); {
+	switch i := a.refuse(""); {
 	case i.Min >= Never:
 		refuse = "accepts connections until it exits"
 	case i.Max > 0:
@@ -77,20 +88,30 @@ func (a *App) String() string {
 	}
 	if text := words(a.Stop); text != "" {
 		stop = text + " after SIGTERM"
-	} else if a.refuse().Max > 0 {
+	} else if a.refuse("").Max > 0 {
 		stop = value.Format(DefaultStop) + " after SIGTERM"
 	}
-	return "The program " + start + ", " + refuse + ", and exits " + stop + "."
+	text := "The program " + start + ", " + refuse + ", and exits " + stop + "."
+	for _, e := range a.Others {
+		text += " " + e.Text + "."
+	}
+	return text
 }
 
 // words returns what is known of some containers.
 func words(d value.Durations) string {
 	var list []string
+	written := func(i value.Interval) string {
+		if i.Min >= Never {
+			return "no time"
+		}
+		return value.Draw(i).String()
+	}
 	if d.Ordinary != nil {
-		list = append(list, d.Ordinary.String())
+		list = append(list, written(*d.Ordinary))
 	}
 	for _, name := range d.Names() {
-		list = append(list, d.Of[name].String()+" in container "+name)
+		list = append(list, written(d.Of[name])+" in container "+name)
 	}
 	return strings.Join(list, ", ")
 }

@@ -186,7 +186,7 @@ func (w *workload) warnOfKill(o *Options) {
 		text += ", and the stop takes " + value.Format(stop)
 	}
 	w.warnings = append(w.warnings, text+".")
-	if stop > grace && o.App.Refuse == nil {
+	if stop > grace && o.App.Refuse.Ordinary == nil && len(o.App.Refuse.Of) == 0 {
 		w.warnings = append(w.warnings, "If the program ignores SIGTERM and goes on to accept requests, say --app "+
 			"'refuse never'.")
 	}

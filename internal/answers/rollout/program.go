@@ -11,16 +11,17 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/scenarios/program"
+	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/internal/workloads"
-	"probesim.dev/prober"
-	"probesim.dev/trace"
+	"probesim.dev/scenarios/format"
 )
 
 // programs returns how the containers of a pod behave. The pods before the change have been up for
 // long.
 func (r *run) programs(pod *v1.Pod, healthy fakeruntime.Pod, isNew bool) fakeruntime.Pod {
-	program := fakeruntime.Pod{Delays: healthy.Delays, Containers: map[string]fakeruntime.ContainerConfig{}}
+	all := fakeruntime.Pod{Delays: healthy.Delays, Containers: map[string]fakeruntime.ContainerConfig{}}
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
 		config := healthy.Containers[c.Name]
@@ -31,7 +32,7 @@ func (r *run) programs(pod *v1.Pod, healthy fakeruntime.Pod, isNew bool) fakerun
 			}
 			config.Program.Rules = append([]fakeruntime.Rule{rule}, config.Program.Rules...)
 		}
-		program.Containers[c.Name] = config
+		all.Containers[c.Name] = config
 	}
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
@@ -45,9 +46,9 @@ func (r *run) programs(pod *v1.Pod, healthy fakeruntime.Pod, isNew bool) fakerun
 			}
 		}
 		config.Program.Rules = append(rules, r.stopping(c)...)
-		program.Containers[c.Name] = config
+		all.Containers[c.Name] = config
 	}
-	return program
+	return all
 }
 
 // start returns how long a container of a pod starts. Each instance of it takes the same time.
@@ -90,42 +91,23 @@ const postStart = "postStart hook"
 // starting is the rule of a program that is not up yet: all probes and a request of its postStart
 // hook fail, and it does not listen.
 func starting(c *v1.Container, takes time.Duration) fakeruntime.Rule {
-	rule := fakeruntime.Rule{Clock: fakeruntime.AfterStart, For: exactly(takes), Listens: new(false)}
-	for _, p := range trace.ProbeTypes {
-		probe := prober.ProbeOf(c, p)
-		if probe == nil {
-			continue
-		}
-		answer := fakeruntime.Answer{Word: fakeruntime.Refuses}
-		if probe.Exec != nil {
-			answer = fakeruntime.Answer{Word: fakeruntime.Answers, Code: 1}
-		}
-		series := &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: answer, Count: 1}}}
-		switch p {
-		case trace.Liveness:
-			rule.Liveness = series
-		case trace.Readiness:
-			rule.Readiness = series
-		case trace.Startup:
-			rule.Startup = series
-		}
-	}
-	if c.Lifecycle != nil && c.Lifecycle.PostStart != nil && c.Lifecycle.PostStart.HTTPGet != nil {
-		rule.PostStart = &fakeruntime.Series{
-			Items: []fakeruntime.Item{{Answer: fakeruntime.Answer{Word: fakeruntime.Refuses}, Count: 1}}}
-	}
-	return rule
+	down := program.Down(c, &value.Draw{Min: takes, Max: takes})
+	spec := &format.Container{Name: c.Name, Behavior: []format.Rule{down}}
+	script := program.Script{Spec: spec, Container: c, Listens: true}
+	config, _ := script.Compile(strict.Encode(spec, &strict.Collector{}))
+	return config.Program.Rules[0]
 }
 
 // stopping returns the rules of a program that gets SIGTERM.
 func (r *run) stopping(c *v1.Container) (rules []fakeruntime.Rule) {
 	if stop := r.stop(c.Name); stop != nil {
+		exit := &fakeruntime.Exit{Never: stop.Min >= Never}
 		rules = append(rules, fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, From: fakeruntime.Draw(*stop),
-			Exit: &fakeruntime.Exit{}})
+			Exit: exit})
 	}
-	if r.serves(c.Name) && r.o.App.refuse().Min < Never {
-		rules = append(rules, fakeruntime.Rule{Clock: fakeruntime.AfterSigterm,
-			From: fakeruntime.Draw(r.o.App.refuse()), Refuse: true})
+	if refuse := r.o.App.refuse(c.Name); r.serves(c.Name) && refuse.Min < Never {
+		from := fakeruntime.Draw(refuse)
+		rules = append(rules, fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, From: from, Refuse: true})
 	}
 	return rules
 }
@@ -159,7 +141,9 @@ func (w *workload) healthy(o *Options) (map[bool]fakeruntime.Pod, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", w.title(), err)
 		}
-		programs[i == 1] = admitted.Programs
+		if programs[i == 1], err = o.withEvents(one, admitted.Programs); err != nil {
+			return nil, err
+		}
 	}
 	return programs, nil
 }

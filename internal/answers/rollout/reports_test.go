@@ -3,6 +3,7 @@ package rollout_test
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"probesim.dev/internal/answers/rollout"
 	"probesim.dev/internal/answers/rollout/render"
 	"probesim.dev/internal/input"
+	"probesim.dev/internal/scenarios/whatif"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/value"
 )
@@ -28,7 +30,11 @@ func TestReports(t *testing.T) {
 	}
 	behind := func(router string) rollout.Options { return rollout.Options{Router: router} }
 	app := func(words string) (o rollout.Options) {
-		if err := rollout.ParseApp(words, &o.App); err != nil {
+		events, err := whatif.Parse([]string{words})
+		for _, e := range events {
+			err = errors.Join(err, o.App.Add(e))
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 		return o

@@ -111,14 +111,15 @@ func Run(files, from []input.File, o Options) (*Report, error) {
 	}
 	r := &Report{Setting: o.setting(), NotRolledOut: others}
 	for i, w := range list {
-		result, err := measure(w, &o)
+		o := o.in(w)
+		result, err := measure(w, o)
 		if err != nil && i > 0 {
 			return r, err
 		} else if err != nil {
 			return nil, err
 		}
 		if o.Keep && result.Runs > 0 {
-			if result.Worst.Run, err = w.show(context.Background(), &o, result.Worst.Seed); err != nil {
+			if result.Worst.Run, err = w.show(context.Background(), o, result.Worst.Seed); err != nil {
 				return nil, err
 			}
 		}
@@ -128,6 +129,13 @@ func Run(files, from []input.File, o Options) (*Report, error) {
 		r.Workloads = append(r.Workloads, *result)
 	}
 	return r, nil
+}
+
+// in returns the options for a workload.
+func (o *Options) in(w *workload) *Options {
+	own := *o
+	own.App = o.App.in(w.spec.Namespace, w.spec.Name)
+	return &own
 }
 
 func (o *Options) complete() {

@@ -15,6 +15,7 @@ import (
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/long"
 	"probesim.dev/internal/require"
+	"probesim.dev/internal/scenarios/whatif"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 )
@@ -95,11 +96,11 @@ func TestAlwaysEnough(t *testing.T) {
 			App: rollout.App{
 				Start:  value.Durations{Ordinary: interval(start/2, start)},
 				Stop:   value.Durations{Ordinary: interval(stop, stop*2)},
-				Refuse: interval(0, stop/2),
+				Refuse: value.Durations{Ordinary: interval(0, stop/2)},
 			},
 		}
 		if r.IntN(4) == 0 {
-			o.App.Refuse = interval(rollout.Never, rollout.Never)
+			o.App.Refuse = value.Durations{Ordinary: interval(rollout.Never, rollout.Never)}
 		}
 		if r.IntN(4) == 0 {
 			o.Router, m.spec = "ingress-nginx", "minReadySeconds: 22"
@@ -420,12 +421,18 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-// Each word says something once.
-func TestParseAppTwice(t *testing.T) {
+// Each word tells something once.
+func TestAddTwice(t *testing.T) {
 	for _, text := range []string{"start 5s, start never", "refuse never, refuse 1s", "refuse 1s, refuse never",
 		"stop 1s, stop 2s"} {
+		events, err := whatif.Parse([]string{text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		app := &rollout.App{}
 		word, _, _ := strings.Cut(text, " ")
-		if err := rollout.ParseApp(text, &rollout.App{}); err == nil || err.Error() != word+" is there twice" {
+		if err := errors.Join(app.Add(events[0]), app.Add(events[1])); err == nil || err.Error() != word+
+			" is there twice" {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

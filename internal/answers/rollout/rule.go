@@ -28,15 +28,15 @@ import (
 func (w *workload) alwaysEnough(o *Options) (enough time.Duration, ruled bool) {
 	_, known := w.sleep()
 	counted := w.counted()
-	if !known || len(counted) == 0 || len(w.targets) > controller.Workers || !w.keepsReady(o, rareBackOff) ||
-		!w.acceptsWhenReady(o) ||
+	if !known || len(counted) == 0 || len(o.App.Others) > 0 || len(w.targets) > controller.Workers ||
+		!w.keepsReady(o, rareBackOff) || !w.acceptsWhenReady(o) ||
 		slices.ContainsFunc(counted, func(t *target) bool { return t.Spec.PublishNotReadyAddresses }) {
 		return 0, false
 	}
 	drop := longestDrop(o) + rareBackOff
 	for _, container := range w.serve() {
 		stop := w.stopOf(o, container, true).Min
-		enough = max(enough, drop-min(o.App.refuse().Min, stop), drop+o.Latency.Max-stop)
+		enough = max(enough, drop-min(o.App.refuse(container).Min, stop), drop+o.Latency.Max-stop)
 	}
 	return enough, true
 }

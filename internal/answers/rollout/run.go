@@ -84,7 +84,9 @@ type run struct {
 	ended      bool
 
 	before      map[string]bool // pods before the change
-	alive       int             // pods
+	pods        map[string]bool // that are there
+	health      fakeruntime.Health
+	kubeletDown bool
 	progress    progress
 	terminating map[string]bool
 	stops       map[string][]stop // by pod, and then as the Services
@@ -130,7 +132,7 @@ const (
 func (w *workload) simulate(ctx context.Context, o *Options, healthy map[bool]fakeruntime.Pod, seed int64) (outcome,
 	error) {
 	r := &run{workload: w, o: o, seed: seed, healthy: healthy, targets: w.counted(), before: map[string]bool{},
-		terminating: map[string]bool{}, stops: map[string][]stop{}, windows: map[window]virtual.Span{}}
+		pods: map[string]bool{}, terminating: map[string]bool{}, stops: map[string][]stop{}, windows: map[window]virtual.Span{}}
 	r.outcome.ready = math.MaxInt32
 	uptime := node.DefaultUptime + time.Duration(r.fraction("uptime")*float64(10*time.Second))
 	control := node.ControlPlane{Delays: o.control()}
@@ -221,8 +223,8 @@ func (r *run) observe(record *trace.Record) {
 		}
 	case trace.PodAdded:
 		r.before[record.Pod] = r.before[record.Pod] || !r.asked
-		r.alive++
-		r.outcome.pods = max(r.outcome.pods, r.alive)
+		r.pods[record.Pod] = true
+		r.outcome.pods = max(r.outcome.pods, len(r.pods))
 	case trace.PodDeleteRequested:
 		r.terminating[record.Pod] = true
 		if r.asked {
@@ -230,7 +232,7 @@ func (r *run) observe(record *trace.Record) {
 		}
 	case trace.PodRemoved:
 		delete(r.terminating, record.Pod)
-		r.alive--
+		delete(r.pods, record.Pod)
 		r.finish(record.T)
 	case trace.ContainerExited, trace.ListenerChanged:
 		r.stopped(record)
@@ -353,6 +355,7 @@ func (r *run) ask(now virtual.Time) {
 	}
 	r.asked, r.changed, r.outcome.steady = true, at, true
 	r.n.At(at, func() {
+		r.happen()
 		switch r.o.Change.Kind {
 		case Undo:
 			r.fail(r.n.UndoWorkload(r.spec.Namespace, r.spec.Name, 0))

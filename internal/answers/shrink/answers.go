@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strconv"
 
-	"go.yaml.in/yaml/v3"
+	"probesim.dev/internal/strict"
 )
 
 // answerFields lists the fields that hold answers.
@@ -15,18 +15,18 @@ var answerFields = map[string]bool{
 
 // unfoldAnswers replaces each list of answers by one of its answers.
 func (s *shrinker) unfoldAnswers() {
-	s.eachField(func(key string, n *yaml.Node) {
-		if !answerFields[key] || n.Kind != yaml.SequenceNode {
+	s.eachField(func(key string, n *strict.Node) {
+		if !answerFields[key] || n.Kind != strict.Sequence {
 			return
 		}
 		list := *n
-		for _, item := range list.Content {
+		for _, item := range list.Items {
 			a, ok := parseAnswer(item.Value)
 			if !ok || item.Value == "repeat" {
 				continue
 			}
 			a.count = 1
-			*n = yaml.Node{Kind: yaml.ScalarNode, Value: a.String()}
+			*n = strict.Node{Kind: strict.Scalar, Tag: "!!str", Value: a.String()}
 			if s.edited() {
 				return
 			}

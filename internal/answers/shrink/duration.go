@@ -1,51 +1,39 @@
 package shrink
 
 import (
-	"slices"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
+	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 )
 
 // specs returns the specs of the scenarios in the file.
-func (s *shrinker) specs() []*yaml.Node {
-	var specs []*yaml.Node
-	add := func(n *yaml.Node, kind string) {
-		if spec := field(n, "spec"); spec != nil && kind == "Scenario" {
+func (s *shrinker) specs() []*strict.Node {
+	var specs []*strict.Node
+	add := func(n *strict.Node, kind string) {
+		if spec := n.Field("spec"); spec.Kind == strict.Mapping && kind == "Scenario" {
 			specs = append(specs, spec)
 		}
 	}
 	for _, doc := range s.docs {
-		add(doc, text(field(doc, "kind")))
-		if items := field(doc, "items"); items != nil {
-			for _, item := range items.Content {
-				if text(field(doc, "kind")) == "ScenarioList" {
-					add(item, "Scenario") // the kind of an item is optional
-				} else {
-					add(item, text(field(item, "kind")))
-				}
+		kind := doc.Field("kind").Value
+		add(doc, kind)
+		for _, item := range doc.Field("items").Items {
+			if kind == "ScenarioList" {
+				add(item, "Scenario") // the kind of an item is optional
+			} else {
+				add(item, item.Field("kind").Value)
 			}
 		}
 	}
 	return specs
 }
 
-func text(n *yaml.Node) string {
-	if n == nil {
-		return ""
-	}
-	return n.Value
-}
-
 // durations returns the duration fields of the file. Removing one would make its run longer.
 func (s *shrinker) durations() nodes {
 	durations := nodes{}
 	for _, spec := range s.specs() {
-		if d := field(spec, "duration"); d != nil {
-			durations[d] = true
-		}
+		durations[spec.Field("duration")] = true
 	}
 	return durations
 }
@@ -53,8 +41,8 @@ func (s *shrinker) durations() nodes {
 // defaultDuration is the duration of a scenario without one.
 const defaultDuration = 10 * time.Minute
 
-func duration(spec *yaml.Node) time.Duration {
-	if d, err := value.ParseDuration(text(field(spec, "duration"))); err == nil {
+func duration(spec *strict.Node) time.Duration {
+	if d, err := value.ParseDuration(spec.Field("duration").Value); err == nil {
 		return d
 	}
 	return defaultDuration
@@ -81,7 +69,7 @@ func (s *shrinker) cutRuns() {
 
 // cut searches for the shortest run. It assumes that the problem appears at some time and then
 // stays.
-func (s *shrinker) cut(spec *yaml.Node) {
+func (s *shrinker) cut(spec *strict.Node) {
 	enough, less := duration(spec), time.Duration(0)
 	for enough-less > time.Second && !s.exhausted() {
 		middle := max(less+time.Second, (less + (enough-less)/2).Truncate(time.Second))
@@ -94,18 +82,18 @@ func (s *shrinker) cut(spec *yaml.Node) {
 }
 
 // setDuration tries another duration and removes the steps and expectations after the new end.
-func (s *shrinker) setDuration(spec *yaml.Node, d time.Duration) bool {
-	was := spec.Content
-	n := &yaml.Node{Kind: yaml.ScalarNode, Value: value.Format(d)}
-	if field(spec, "duration") == nil {
-		spec.Content = append([]*yaml.Node{{Kind: yaml.ScalarNode, Value: "duration"}, n}, was...)
-	} else {
-		spec.Content = slices.Clone(was)
-		spec.Content[slices.Index(was, field(spec, "duration"))] = n
+func (s *shrinker) setDuration(spec *strict.Node, d time.Duration) bool {
+	n := spec.Field("duration")
+	was := *n
+	if n.Kind == strict.Missing {
+		n = spec.Put("duration", "duration", strict.Scalar, "")
 	}
+	*n = strict.Node{Kind: strict.Scalar, Tag: "!!str", Value: value.Format(d)}
 	if s.try(&repair{fixed: n, items: true}) {
 		return true
 	}
-	spec.Content = was
+	if *n = was; was.Kind == strict.Missing {
+		spec.Keep(func(item *strict.Node) bool { return item != n })
+	}
 	return false
 }

@@ -1,12 +1,13 @@
 package shrink
 
 import (
-	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"probesim.dev/internal/strict"
 )
 
 // Edit sets fields of one scenario of a file, and drops the other scenarios and the comments. Edits
@@ -17,12 +18,11 @@ func Edit(data []byte, scenario string, edits []Field) ([]byte, error) {
 	var left documents
 	found := false
 	for _, doc := range parse(data) {
-		kind := field(doc, "kind")
-		if kind == nil || kind.Value != "Scenario" {
+		if doc.Field("kind").Value != "Scenario" {
 			left = append(left, doc)
 			continue
 		}
-		if name := field(field(doc, "metadata"), "name"); name == nil || name.Value != scenario {
+		if doc.Find("metadata.name").Value != scenario {
 			continue
 		}
 		found = true
@@ -47,46 +47,39 @@ func Edit(data []byte, scenario string, edits []Field) ([]byte, error) {
 // Field is a field of a scenario, such as spec.steps[0].at, and its new value.
 type Field struct{ Path, Value string }
 
-func valueNode(text string) (*yaml.Node, error) {
-	var doc yaml.Node
-	if err := yaml.NewDecoder(bytes.NewReader([]byte(text))).Decode(&doc); err != nil {
-		return nil, err
+func valueNode(text string) (*strict.Node, error) {
+	errs := &strict.Collector{}
+	docs, _ := strict.Parse(fileName, []byte(text), errs)
+	if err := errs.Err(); err != nil || len(docs) != 1 {
+		return nil, cmp.Or(err, errors.New("there is no value"))
 	}
-	value := plain(doc.Content[0])
-	if len(text) > lineLength {
-		value.Style &^= yaml.FlowStyle // one field a line
-	}
-	return value, nil
+	return docs[0], nil
 }
 
-// lineLength is the length of a value that fits on a line.
-const lineLength = 100
-
 // set sets the field at a path below n. It adds mappings, and the list of an added item.
-func set(n *yaml.Node, path []string, value *yaml.Node) error {
+func set(n *strict.Node, path []string, value *strict.Node) error {
 	name, index, listed := strings.Cut(path[0], "[")
-	child := field(n, name)
-	if n.Kind != yaml.MappingNode {
+	if n.Kind != strict.Mapping {
 		return fmt.Errorf("%s is no field of a mapping", name)
 	}
-	if child == nil {
-		child = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	child := n.Field(name)
+	if child.Kind == strict.Missing {
+		kind := strict.Mapping
 		if listed {
-			child = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+			kind = strict.Sequence
 		}
-		n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: name}, child)
+		child = n.Put(name, name, kind, "")
 	}
 	if listed {
-		index = strings.TrimSuffix(index, "]")
-		if index == "+" {
-			child.Content = append(child.Content, &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"})
-			index = strconv.Itoa(len(child.Content) - 1)
+		i, err := strconv.Atoi(strings.TrimSuffix(index, "]"))
+		if index == "+]" {
+			child.Put("", "", strict.Mapping, "")
+			i, err = len(child.Items)-1, nil
 		}
-		i, err := strconv.Atoi(index)
-		if err != nil || i < 0 || i >= len(child.Content) {
-			return fmt.Errorf("%s has no item %s", name, index)
+		if err != nil || i < 0 || i >= len(child.Items) {
+			return fmt.Errorf("%s has no item %s", name, strings.TrimSuffix(index, "]"))
 		}
-		child = child.Content[i]
+		child = child.Items[i]
 	}
 	if len(path) > 1 {
 		return set(child, path[1:], value)

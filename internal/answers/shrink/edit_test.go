@@ -34,19 +34,21 @@ func TestEdit(t *testing.T) {
 	want := `apiVersion: v1
 kind: Pod
 metadata: {name: web}
-spec: {containers: [{name: app, image: "web:1"}]}
+spec:
+  containers:
+  - {name: app, image: web:1}
 ---
 apiVersion: probesim.dev/v1alpha1
 kind: Scenario
 metadata: {name: one}
 spec:
   duration: 2m
-  pods: [{name: web, at: 1s}]
-  kubelet:
-    uptime: 3s
+  pods:
+  - {name: web, at: 1s}
+  kubelet: {uptime: 3s}
   steps:
-    - {at: 5s, delete: {}}
-    - {at: 6s, restartKubelet: {}}
+  - {at: 5s, delete: {}}
+  - {at: 6s, restartKubelet: {}}
 `
 	if err != nil || string(got) != want {
 		t.Errorf("error %v, got\n%s", err, got)

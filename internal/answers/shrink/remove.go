@@ -3,7 +3,7 @@ package shrink
 import (
 	"slices"
 
-	"go.yaml.in/yaml/v3"
+	"probesim.dev/internal/strict"
 )
 
 // removeParts removes parts level by level: documents, then their fields, then the fields below.
@@ -20,7 +20,7 @@ func (s *shrinker) removeParts() {
 }
 
 // removeChunks tries to remove size neighbors at a time, and returns the rest of the level.
-func (s *shrinker) removeChunks(level []*yaml.Node, depth, size int) []*yaml.Node {
+func (s *shrinker) removeChunks(level []*strict.Node, depth, size int) []*strict.Node {
 	for start := 0; start < len(level) && !s.exhausted(); {
 		chunk := level[start:min(start+size, len(level))]
 		if !s.remove(chunk) {
@@ -31,19 +31,19 @@ func (s *shrinker) removeChunks(level []*yaml.Node, depth, size int) []*yaml.Nod
 		for _, n := range s.level(depth) {
 			there[n] = true
 		}
-		level = slices.DeleteFunc(level, func(n *yaml.Node) bool { return !there[n] })
+		level = slices.DeleteFunc(level, func(n *strict.Node) bool { return !there[n] })
 	}
 	return level
 }
 
 // level returns all parts at a depth, in the order of the file. The documents are at depth 0.
-func (s *shrinker) level(depth int) []*yaml.Node {
-	level := slices.Clone(s.docs)
+func (s *shrinker) level(depth int) []*strict.Node {
+	level := slices.Clone([]*strict.Node(s.docs))
 	durations := s.durations()
 	for range depth {
-		var below []*yaml.Node
+		var below []*strict.Node
 		for _, n := range level {
-			for _, part := range parts(n) {
+			for _, part := range n.Items {
 				if !durations[part] {
 					below = append(below, part)
 				}
@@ -55,7 +55,7 @@ func (s *shrinker) level(depth int) []*yaml.Node {
 }
 
 // remove removes as many of the parts as it can together, and reports whether it removed any.
-func (s *shrinker) remove(unwanted []*yaml.Node) bool {
+func (s *shrinker) remove(unwanted []*strict.Node) bool {
 	r := repair{wish: nodes{}}
 	for _, n := range unwanted {
 		r.wish[n] = true

@@ -3,11 +3,11 @@ package shrink
 import (
 	"errors"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
+	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios"
 )
 
@@ -16,9 +16,9 @@ const maxRepairs = 20
 
 // repair makes a file load again after a change, by removing the parts that the loader rejects.
 type repair struct {
-	wish  nodes      // parts to remove, unless the file needs them
-	fixed *yaml.Node // a part that must stay
-	items bool       // remove whole list items, for example a step because of its time
+	wish  nodes        // parts to remove, unless the file needs them
+	fixed *strict.Node // a part that must stay
+	items bool         // remove whole list items, for example a step because of its time
 }
 
 // run returns the removed parts and the file without them. ok is false if there is no such file.
@@ -80,9 +80,9 @@ func (r *repair) blame(w written, err error) (more nodes, possible bool) {
 
 // place is the place of a loader error.
 type place struct {
-	part    *yaml.Node // the part that is wrong or incomplete
-	item    *yaml.Node // the list item that contains the part or is the part; nil if there is none
-	lacking *yaml.Node // the removed field that the part needs; nil if there is none
+	part    *strict.Node // the part that is wrong or incomplete
+	item    *strict.Node // the list item that contains the part or is the part; nil if there is none
+	lacking *strict.Node // the removed field that the part needs; nil if there is none
 }
 
 // locate finds the part that an error is about. ok is false for errors about the whole file or
@@ -98,40 +98,40 @@ func (w *written) locate(e scenarios.Error) (place, bool) {
 	n, path := w.roots[root], e.Path
 	var at place
 	for path != "" {
-		part, rest := step(n, path)
+		part, rest := step(n, path, w.without)
 		if part == nil {
 			break
 		}
-		if n.Kind == yaml.SequenceNode {
-			at.item = w.of[part]
+		if n.Kind == strict.Sequence {
+			at.item = part
 		}
 		n, path = part, strings.TrimPrefix(rest, ".")
 	}
-	at.part = w.of[n]
+	at.part = n
 	if path != "" {
-		at.lacking, _ = step(at.part, path)
+		at.lacking, _ = step(n, path, nil)
 	}
 	return at, true
 }
 
-// step follows one element of a path such as spec.pods[0].name, and returns the rest of the path.
-// Field names may contain dots: of several names that match, step takes the longest.
-func step(n *yaml.Node, path string) (*yaml.Node, string) {
-	if n.Kind == yaml.SequenceNode {
+// step follows one element of a path such as spec.pods[0].name in a file without some parts, and
+// returns the rest of the path. Field names may contain dots: of several names that match, step
+// takes the longest.
+func step(n *strict.Node, path string, without nodes) (part *strict.Node, rest string) {
+	if n.Kind == strict.Sequence {
 		index, rest, _ := strings.Cut(strings.TrimPrefix(path, "["), "]")
-		if i, err := strconv.Atoi(index); err == nil && i >= 0 && i < len(n.Content) {
-			return n.Content[i], rest
+		items := slices.DeleteFunc(slices.Clone(n.Items), without.has)
+		if i, err := strconv.Atoi(index); err == nil && i >= 0 && i < len(items) {
+			return items[i], rest
 		}
 		return nil, path
 	}
-	var part *yaml.Node
 	longest := ""
-	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
-		key := n.Content[i].Value
-		rest, fits := strings.CutPrefix(path, key)
+	for i, key := range n.Keys {
+		rest, fits := strings.CutPrefix(path, key.Name)
 		fits = fits && (rest == "" || rest[0] == '.' || rest[0] == '[')
-		if fits && len(key) > len(longest) {
-			part, longest = n.Content[i+1], key
+		if fits && len(key.Name) > len(longest) && !without[n.Items[i]] {
+			part, longest = n.Items[i], key.Name
 		}
 	}
 	return part, path[len(longest):]

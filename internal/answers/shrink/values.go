@@ -8,33 +8,31 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
-
+	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 )
 
 // simplifyValues replaces values by simpler ones.
 func (s *shrinker) simplifyValues() {
-	s.eachField(func(key string, n *yaml.Node) {
-		for n.Kind == yaml.ScalarNode && s.simplify(n, key) {
+	s.eachField(func(key string, n *strict.Node) {
+		for n.Kind == strict.Scalar && s.simplify(n, key) {
 		}
 	})
 }
 
 // eachField calls do for each scalar and each list of the file with the name of its field. The
 // items of a list have the name of the list.
-func (s *shrinker) eachField(do func(key string, n *yaml.Node)) {
-	var visit func(string, *yaml.Node)
-	visit = func(key string, n *yaml.Node) {
-		if n.Kind != yaml.MappingNode {
+func (s *shrinker) eachField(do func(key string, n *strict.Node)) {
+	var visit func(string, *strict.Node)
+	visit = func(key string, n *strict.Node) {
+		if n.Kind != strict.Mapping {
 			do(key, n)
 		}
-		for i := 0; i < len(n.Content) && !s.exhausted(); i++ {
-			if n.Kind == yaml.MappingNode {
-				key = n.Content[i].Value
-				i++
+		for i := 0; i < len(n.Items) && !s.exhausted(); i++ {
+			if n.Kind == strict.Mapping {
+				key = n.Keys[i].Name
 			}
-			visit(key, n.Content[i])
+			visit(key, n.Items[i])
 		}
 	}
 	for _, doc := range s.docs {
@@ -60,11 +58,11 @@ func (s *shrinker) edited() bool {
 }
 
 // simplify takes the first simpler value with which the file shows the same problem.
-func (s *shrinker) simplify(n *yaml.Node, key string) bool {
+func (s *shrinker) simplify(n *strict.Node, key string) bool {
 	was := *n
 	for _, v := range simpler(key, n) {
-		*n = yaml.Node{Kind: yaml.ScalarNode, Value: v}
-		if was.ShortTag() == "!!str" && !answerFields[key] && !isRange(was.Value) {
+		*n = strict.Node{Kind: strict.Scalar, Tag: "!!int", Value: v}
+		if was.Tag == "!!str" && !answerFields[key] && !isRange(was.Value) || strict.IsString(v) {
 			n.Tag = "!!str" // quoted if the text looks like another type
 		}
 		if s.edited() {
@@ -84,7 +82,7 @@ var names = map[string]bool{
 
 // simpler returns simpler values for a field, the simplest first. Each is simpler than the current
 // value, so repeating simplify terminates.
-func simpler(key string, n *yaml.Node) []string {
+func simpler(key string, n *strict.Node) []string {
 	switch {
 	case names[key]:
 		return nil
@@ -94,7 +92,7 @@ func simpler(key string, n *yaml.Node) []string {
 			return nil
 		}
 		return a.simpler()
-	case n.ShortTag() == "!!int":
+	case n.Tag == "!!int":
 		i, err := strconv.ParseInt(n.Value, 10, 64)
 		if err != nil {
 			return nil
@@ -104,7 +102,7 @@ func simpler(key string, n *yaml.Node) []string {
 			list = append(list, strconv.FormatInt(v, 10))
 		}
 		return list
-	case n.ShortTag() != "!!str":
+	case n.Tag != "!!str":
 		return nil
 	}
 	if times := simplerTimes(n.Value); times != nil {

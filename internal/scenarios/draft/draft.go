@@ -11,6 +11,7 @@ import (
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/scenarios/text"
 	"probesim.dev/scenarios"
 )
 
@@ -28,12 +29,6 @@ type Options struct {
 	// Start returns how long a start of a container is known to take, or 0; nil: nothing is known.
 	Start func(w *manifests.Workload, container string) time.Duration
 }
-
-// schemaFile is the name of the JSON Schema file that drafts refer to, for editors.
-const schemaFile = "probesim.schema.json"
-
-// modeline names the schema for the YAML language server. Each document needs its own modeline.
-const modeline = "# yaml-language-server: $schema=" + schemaFile + "\n"
 
 // mostWorkloads is the maximum number of workloads in a draft. A longer draft is hard to read.
 const mostWorkloads = 200
@@ -54,7 +49,7 @@ type entry struct {
 // adds expectations that hold in this run. A pod that can never become Ready, because a probe asks
 // a port that does not exist, has an expectation that fails. The error is of type scenarios.Errors
 // if the manifests are invalid.
-func Write(o Options) (text []byte, warnings []string, err error) {
+func Write(o Options) (file []byte, warnings []string, err error) {
 	m, err := manifests.Read(o.Manifest, o.Data)
 	if err != nil {
 		return nil, nil, err
@@ -64,7 +59,7 @@ func Write(o Options) (text []byte, warnings []string, err error) {
 	}
 	d := &draft{Options: o, entries: entries(m)}
 	if o.File == "" {
-		if d.inline, err = Workloads(o.Data); err != nil {
+		if d.inline, err = text.Copy(o.Manifest, o.Data); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -81,7 +76,7 @@ func Write(o Options) (text []byte, warnings []string, err error) {
 			warnings = append(warnings, "not simulated for "+w.Kind+" "+w.Name+": "+strings.Join(w.NotSimulated, ", "))
 		}
 	}
-	return d.text(seen), warnings, nil
+	return d.text(seen).Bytes(), warnings, nil
 }
 
 // checkManifest rejects manifests without workloads, with too many workloads, and with scenarios.
@@ -138,13 +133,13 @@ type draft struct {
 // leaveOut finds the workloads that cannot be simulated, and stores the reason in each. It returns
 // an error if none of the workloads can be simulated.
 func (d *draft) leaveOut() error {
-	if _, err := d.load(); err == nil {
+	if _, err := d.load(d.text(nil)); err == nil {
 		return nil
 	}
 	all := d.entries
 	for i, e := range all {
 		d.entries = all[:i+1]
-		if _, err := d.load(); err != nil {
+		if _, err := d.load(d.text(nil)); err != nil {
 			e.why = why(err)
 		}
 	}
@@ -167,20 +162,26 @@ func why(err error) string {
 	return first
 }
 
-// load loads the draft without expectations.
-func (d *draft) load() (*scenarios.Scenario, error) {
-	name := d.Manifest
-	if d.File != "" {
+// load loads a file that refers to no other file than the manifest.
+func (o *Options) load(f *text.File) (*scenarios.Scenario, error) {
+	name := o.Manifest
+	if o.File != "" {
 		name = "draft.yaml"
 	}
-	loaded, err := scenarios.LoadBytes(name, d.text(nil), func(file string) ([]byte, error) {
-		if file != path.Clean(d.File) {
+	loaded, err := scenarios.LoadBytes(name, f.Bytes(), func(file string) ([]byte, error) {
+		if file != path.Clean(o.File) {
 			return nil, errors.New("the draft refers to another file")
 		}
-		return d.Data, nil
+		return o.Data, nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	return loaded[0], nil
+}
+
+// comments returns the comments at the head of a file. explains is a field that the file shows.
+func (o *Options) comments(explains string) []string {
+	explain := "Fields:     probesim explain " + explains
+	return []string{text.Modeline, "Created by: " + o.Command, "Run it:     " + o.Run, explain}
 }

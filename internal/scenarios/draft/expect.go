@@ -9,12 +9,13 @@ import (
 
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/scenarios/program"
+	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 )
 
-// expect writes the observations as expectations, with some tolerance, and suggestions as comments.
-func (d *draft) expect(w *writer, s *seen) {
-	var lines []string
+// expect returns the observations as expectations, with some tolerance, and suggestions as
+// comments.
+func (d *draft) expect(s *seen) (lines []string) {
 	for _, e := range d.entries {
 		if e.why == "" {
 			lines = append(lines, d.workloadExpectations(e, s)...)
@@ -25,23 +26,7 @@ func (d *draft) expect(w *writer, s *seen) {
 		lines = append(lines, "# No probe stops a container.",
 			"- {never: .., record: {kind: ContainerStopping, reason: /Probe/}}")
 	}
-	lines = append(lines, d.suggestions(s)...)
-	if hasItems(lines) {
-		w.line("  expect:                     # Each has a matcher and a window.")
-	} else {
-		w.line("  # expect:                   # Each has a matcher and a window.")
-	}
-	writeLines(w, "  ", lines)
-}
-
-// hasItems reports whether any of the lines is not a comment.
-func hasItems(lines []string) bool {
-	for _, l := range lines {
-		if l[0] != '#' {
-			return true
-		}
-	}
-	return false
+	return append(lines, d.suggestions(s)...)
 }
 
 // any reports whether a container of the workloads has a property. An expectation about probes that
@@ -61,7 +46,7 @@ func (d *draft) any(has func(*v1.Container) bool) bool {
 }
 
 func (d *draft) workloadExpectations(e *entry, s *seen) []string {
-	name := quoted(e.Ref)
+	name := strict.Quoted(e.Ref)
 	ended, hasEnded := s.succeeded[e.key()]
 	if hasEnded {
 		return []string{
@@ -99,7 +84,8 @@ func brokenProbes(pod *v1.Pod) string {
 	for c := range podutil.Containers(&pod.Spec) {
 		for _, port := range program.UnknownPorts(c) {
 			if port.PreventsReady() {
-				broken = append(broken, fmt.Sprintf("%s has no port named %s", quoted(c.Name), quoted(port.Name)))
+				broken = append(broken, fmt.Sprintf("%s has no port named %s", strict.Quoted(c.Name),
+					strict.Quoted(port.Name)))
 			}
 		}
 	}
@@ -109,9 +95,7 @@ func brokenProbes(pod *v1.Pod) string {
 // suggestions returns expectations, as comments, that need a step or do not suit every workload.
 func (d *draft) suggestions(s *seen) []string {
 	var lines []string
-	if d.any(func(c *v1.Container) bool {
-		return c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil
-	}) {
+	if d.any(func(c *v1.Container) bool { return len(probes(c)) > 0 }) {
 		lines = append(lines, fmt.Sprintf("# - {never: %s.., record: {kind: Event, reason: Unhealthy}}   # No probe "+
 			"fails.",
 			value.Format(max(d.bound(s.unhealthy), d.settled(s)))))
@@ -120,7 +104,7 @@ func (d *draft) suggestions(s *seen) []string {
 	if server == nil {
 		return lines
 	}
-	name, main := quoted(server.Ref), quoted(server.Pod.Spec.Containers[0].Name)
+	name, main := strict.Quoted(server.Ref), strict.Quoted(server.Pod.Spec.Containers[0].Name)
 	grace := time.Duration(min(*server.Pod.Spec.TerminationGracePeriodSeconds, 60)) * time.Second
 	return append(lines,
 		fmt.Sprintf("# - {pod: %s, container: %s, never: .., status: {restartCount: 1..}}", name, main),

@@ -29,7 +29,7 @@ func (d *draft) try() (*seen, error) {
 	var first *seen
 	for _, duration := range durations {
 		d.duration = duration
-		s, err := d.load()
+		s, err := d.load(d.text(nil))
 		if err != nil {
 			return nil, err
 		}

@@ -171,6 +171,16 @@ type Object struct {
 	own         field.ErrorList // why the API server would reject the object, without errors about its pods
 }
 
+// YAML returns the object as it is written, with the apiVersion and kind that a list gives it.
+func (m *Object) YAML() string {
+	for _, of := range [][2]string{{"apiVersion", m.Kind.apiVersion}, {"kind", m.Kind.Kind}} {
+		if !m.Node.Field(of[0]).Written() {
+			m.Node.Put(of[0], of[0], strict.Scalar, of[1])
+		}
+	}
+	return m.Node.YAML(func(*strict.Node) bool { return false })
+}
+
 // workloadKind is a kind of object that creates pods.
 type workloadKind struct {
 	apiVersion, Kind string

@@ -64,50 +64,57 @@ func checkWindow(r *format.Rule, n *strict.Node) {
 
 // checkEffect reports rules without an effect, and answers to probes and hooks that do not exist.
 func (b *behavior) checkEffect(r *format.Rule, n *strict.Node) {
-	answers := b.checkHooks(n)
-	probes := ProbesOf(b.Container)
-	for _, p := range []ProbeOf{{Key: "liveness", Field: "livenessProbe"}, {Key: "readiness", Field: "readinessProbe"},
-		{Key: "startup", Field: "startupProbe"}} {
-		if field := n.Field(p.Key); field.Written() {
-			answers++
-			if ProbeNamed(b.Container, p.Key) == nil {
-				field.Errorf("the container %s has no %s%s", b.Spec.Name, p.Field, strict.ThereAre(probeFields(probes)))
-			}
-		}
-	}
-	if field := n.Field("probes"); field.Written() {
-		answers++
-		if len(probes) == 0 && !slices.Contains(b.Agents.Answer, b.Spec.Name) &&
-			!(b.Listens && r.Probes != nil && isDown(r.Probes)) {
-			field.Errorf("the container %s has no probes", b.Spec.Name)
-		}
-	}
+	answers := b.checkHooks(n) + b.checkProbes(r, n)
 	if field := n.Field("endpoints"); field.Written() {
 		answers++
 		if len(field.Keys) == 0 {
 			field.Errorf("is empty: write an endpoint and its answer, such as http:8080/healthz: fail")
 		}
 	}
-	if refuse := n.Field("refuse"); refuse.Written() {
+	handler := n.Field("handler")
+	switch refuse := n.Field("refuse"); {
+	case refuse.Written():
 		checkRefuse(r, refuse, answers)
-		return
-	}
-	exit := n.Field("exit")
-	switch {
-	case r.Handler != nil && (answers > 0 || exit.Written()):
-		n.Field("handler").Errorf("a rule has either a handler or answers and exit")
+	case r.Handler != nil && (answers > 0 || n.Field("exit").Written()):
+		handler.Errorf("a rule has either a handler or answers and exit")
 	case fakeruntime.IsNilFunc(r.Handler):
-		n.Field("handler").Errorf("is a nil %T", r.Handler)
+		handler.Errorf("is a nil %T", r.Handler)
 	case r.Handler != nil:
 		if !slices.Contains(requestHandlersOf(b.Container), httpHandler) {
-			n.Field("handler").Errorf("the container %s has no httpGet probe or hook", b.Spec.Name)
+			handler.Errorf("the container %s has no httpGet probe or hook", b.Spec.Name)
 		}
-	case r.Exit == nil && answers == 0:
-		if n.WrittenBeside(conditionFields...) {
-			return // an unknown field, which is reported elsewhere
-		}
+	case r.Exit != nil:
+		checkExit(r, n.Field("exit"), answers)
+	case answers == 0 && !n.WrittenBeside(conditionFields...): // an unknown field is reported elsewhere
 		n.Errorf("does nothing: write an answer, such as probes: fail, or exit")
-	case r.Exit == nil:
+	}
+}
+
+// checkProbes reports answers to probes that do not exist, and returns the number of answers.
+func (b *behavior) checkProbes(r *format.Rule, n *strict.Node) (answers int) {
+	probes := ProbesOf(b.Container)
+	for _, key := range format.ProbeKeys {
+		if field := n.Field(key); field.Written() {
+			answers++
+			if ProbeNamed(b.Container, key) == nil {
+				field.Errorf("the container %s has no %sProbe%s", b.Spec.Name, key,
+					strict.ThereAre(probeFields(probes)))
+			}
+		}
+	}
+	if field := n.Field("probes"); field.Written() {
+		answers++
+		answersOthers := slices.Contains(b.Agents.Answer, b.Spec.Name)
+		if closes := b.Listens && r.Probes != nil && isDown(r.Probes); len(probes) == 0 && !answersOthers && !closes {
+			field.Errorf("the container %s has no probes", b.Spec.Name)
+		}
+	}
+	return answers
+}
+
+// checkExit reports an exit with conditions or answers that it cannot have.
+func checkExit(r *format.Rule, exit *strict.Node, answers int) {
+	switch {
 	case answers > 0:
 		exit.Errorf("a rule either answers or exits")
 	case r.Chance != nil:

@@ -37,6 +37,17 @@ type Script struct {
 	Listens   bool                           // the program has a listener for requests, which probes: down closes
 }
 
+// Down is the rule of a program that is not up yet: nothing listens for a time, or forever. All
+// probes fail, and a request of the postStart hook, too.
+func Down(c *v1.Container, takes *value.Draw) format.Rule {
+	down := value.Answer{Word: value.Down}
+	r := format.Rule{For: takes, Probes: value.One(down)}
+	if h := HookOf(c, "postStart"); h != nil && h.HTTPGet != nil {
+		r.PostStart = &down
+	}
+	return r
+}
+
 // Agents are the containers of a pod that can answer for other containers.
 type Agents struct {
 	Refuse func(name string) string // why a container cannot answer for others; empty: it can

@@ -6,82 +6,152 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 )
 
-// event is one thing that happens to programs or to the node:
+// Event is one thing that happens to programs, to the node or to a Deployment:
 //
-//	event  = [CONTAINER "="] what [DRAW | PERCENT] {("at" | "after" | "every") DRAW}
-//	what   = [target] answer | "start" | "stop" | "refuse" | "exit" [CODE] | "delete" | ("kubelet" | "runtime" | "registry" | "api") "down" | change
+//	events = event {"," event}
+//	event  = [CONTAINER "="] what [DRAW | "never" | PERCENT] {("at" | "after" | "every") DRAW}
+//	what   = [target] answer | "start" | "stop" | "refuse" | "exit" [CODE] | "delete" | part "down" | change
+//	part   = "kubelet" | "runtime" | "registry" | "api"
 //	change = "rollout" | "undo" | "scale" NUMBER
 //	target = "liveness" | "readiness" | "startup" | "probes" | "postStart" | "preStop" | ENDPOINT
 //	answer = WORD ["in" DRAW]
-type event struct {
-	text string // as written
-	// empty: all containers with probes; of a delete, a workload or all of them; of a change, a
-	// Deployment or all of them
-	container string
-	what      string // start, stop, refuse, exit, answer, outage, deletion or a change of a Deployment
-	target    string // empty: probes
-	answer    string // an answer, the exit code, or the number of replicas
-	chance    string
+type Event struct {
+	Text string // as written
+	// Container is the name of a container, with or without its workload. Of a delete it is a
+	// workload, and of a change a Deployment. Empty: all of them, if they have probes; see isAbout.
+	Container string
+	What      string // one of the constants, or a part of the node
+	Number    int32  // the exit code, or the number of replicas
+	Never     bool   // instead of the length of a start, stop or refuse
 
-	length, at, after, every *value.Draw
+	Length, At, After, Every *value.Draw
+
+	target string // empty: probes
+	answer value.Answer
+	chance *value.Percent
 }
 
+// What happens in an event.
 const (
-	start  = "start"
-	stop   = "stop"
-	exit   = "exit"
-	answer = "answer"
-	outage = "outage" // of the target, which is a part of the node
-
-	deletion = "delete" // of pods
+	Start    = "start"
+	Stop     = "stop"
+	Refuse   = "refuse" // new connections, after SIGTERM
+	Exit     = "exit"
+	Answer   = "answer"
+	Deletion = "delete"  // of pods
+	Rollout  = "rollout" // kubectl rollout restart
+	Undo     = "undo"
+	Scale    = "scale"
+	Kubelet  = "kubelet" // is down, as the other parts of the node
+	Runtime  = "runtime"
+	Registry = "registry"
+	API      = "api"
 )
 
-// outages are the steps for the parts of a node that can be down.
-var outages = map[string]string{
-	"kubelet":  "restartKubelet: {downtime: %s}",
-	"runtime":  "runtimeDown: {for: %s}",
-	"registry": "registryDown: {for: %s}",
-	"api":      "apiDown: {for: %s}",
+// verb says which times an event has, and how to write it.
+type verb struct {
+	times []string // of these sets: l(ength), at (t), (a)fter, (e)very and chance (%)
+	usage string   // with the first word
+}
+
+var (
+	takes = verb{[]string{"l"}, "%s has the time that it takes and no other, such as %[1]s 3s"}
+	once  = verb{[]string{"t"}, "%s happens once: write at and a time, such as %[1]s at 10m"}
+	down  = verb{[]string{"lt"}, "%s down has a length and a time, such as %[1]s down 10s at 10m"}
+	exits = verb{[]string{"t", "a", "lt", "lte"},
+		"%s has a time, and a length only with at: write %[1]s 1 at 5m, %[1]s 1 after 5m, or " +
+			"%[1]s 1 2m at 5m for each instance that runs in these 2 m"}
+)
+
+// verbs are the first words of events other than answers.
+var verbs = map[string]*verb{
+	Start: &takes, Stop: &takes, Refuse: &takes, Exit: &exits,
+	Deletion: &once, Rollout: &once, Undo: &once, Scale: &once,
+	Kubelet: &down, Runtime: &down, Registry: &down, API: &down,
 }
 
 var (
 	ofContainer = regexp.MustCompile(`^\s*([a-z0-9][-a-z0-9/.]*)=(.*)$`)
 	withUnit    = regexp.MustCompile(`^[0-9.]+[a-zµμ]`)
+	between     = regexp.MustCompile(`\s*[,;]\s*`)
 	targets     = []string{"liveness", "readiness", "startup", "probes", "postStart", "preStop"}
 )
 
-func parse(text string) (*event, error) {
-	e := &event{text: strings.Join(strings.Fields(text), " ")}
-	if m := ofContainer.FindStringSubmatch(text); m != nil {
-		e.container, text = m[1], m[2]
-	}
-	tokens := strings.Fields(text)
-	tokens, err := e.parseTimes(tokens)
-	if err != nil {
-		return nil, err
-	}
-	if len(tokens) == 0 {
-		return nil, fmt.Errorf("says no event: write what happens, such as start 45s, stall 12s every 1h, or exit 1 " +
-			"at 5m")
-	}
-	if err := e.parseWhat(tokens); err != nil {
-		if strings.ContainsAny(text, ";,") {
-			return nil, errors.New("has several events (write --app for each event)")
+// Parse parses the events of some flags --app. The error lists all that are wrong.
+func Parse(words []string) (all []*Event, err error) {
+	var errs []error
+	for _, text := range words {
+		events, err := parseList(text)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--app %s: %w", strict.Quote(text), err))
 		}
-		return nil, err
+		all = append(all, events...)
 	}
-	return e, e.check()
+	return all, errors.Join(errs...)
+}
+
+// Shorthand returns the events of a flag --start or --stop, which is a list with commas of times,
+// such as "40s..70s, envoy=1s..3s".
+func Shorthand(verb string, values []string) (words []string) {
+	for _, part := range between.Split(strings.Join(values, ","), -1) {
+		container, time, named := strings.Cut(part, "=")
+		switch {
+		case named:
+			words = append(words, strings.TrimSpace(container)+"="+verb+" "+strings.TrimSpace(time))
+		case len(values) > 0:
+			words = append(words, verb+" "+part)
+		}
+	}
+	return words
+}
+
+// parseList parses an event, or a list of them. The command of an endpoint can have commas.
+func parseList(text string) ([]*Event, error) {
+	e, err := parse(text)
+	parts := between.Split(text, -1)
+	if err == nil || len(parts) == 1 {
+		return []*Event{e}, err
+	}
+	var all []*Event
+	for _, part := range parts {
+		e, err := parse(part)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+func parse(text string) (*Event, error) {
+	e := &Event{Text: strings.Join(strings.Fields(text), " ")}
+	if m := ofContainer.FindStringSubmatch(text); m != nil {
+		e.Container, text = m[1], m[2]
+	}
+	tokens, err := e.parseTimes(strings.Fields(text))
+	if err == nil && len(tokens) == 0 {
+		err = errors.New("has no event: write what happens, such as start 45s, stall 12s every 1h, or exit 1 at 5m")
+	}
+	if err == nil {
+		err = e.parseWhat(tokens)
+	}
+	if err == nil {
+		err = e.check()
+	}
+	return e, err
 }
 
 // parseTimes reads the times at the end, and returns the other tokens.
-func (e *event) parseTimes(tokens []string) ([]string, error) {
-	when := map[string]**value.Draw{"at": &e.at, "after": &e.after, "every": &e.every}
+func (e *Event) parseTimes(tokens []string) ([]string, error) {
+	when := map[string]**value.Draw{"at": &e.At, "after": &e.After, "every": &e.Every}
 	for n := len(tokens); n > 0; n = len(tokens) {
 		last := tokens[n-1]
 		_, isWhen := when[last]
@@ -95,17 +165,18 @@ func (e *event) parseTimes(tokens []string) ([]string, error) {
 			tokens = tokens[:n-2]
 		case n > 1 && tokens[n-2] == "in":
 			return tokens, nil // the latency of an answer
-		case withUnit.MatchString(last) && (e.length == nil || isDuration(last)):
-			if err := set(&e.length, "a length", last); err != nil {
+		case n == 2 && last == "never" && verbs[tokens[0]] == &takes:
+			e.Never, tokens = true, tokens[:1]
+		case withUnit.MatchString(last) && (e.Length == nil || isDuration(last)):
+			if err := set(&e.Length, "a length", last); err != nil {
 				return nil, err
 			}
 			tokens = tokens[:n-1]
 		case strings.HasSuffix(last, "%"):
-			var p value.Percent
-			if err := p.UnmarshalText([]byte(last)); err != nil {
+			e.chance, tokens = new(value.Percent), tokens[:n-1]
+			if err := e.chance.UnmarshalText([]byte(last)); err != nil {
 				return nil, err
 			}
-			e.chance, tokens = p.String(), tokens[:n-1]
 		default:
 			return tokens, nil
 		}
@@ -125,87 +196,121 @@ func set(to **value.Draw, name, text string) error {
 	return (*to).UnmarshalText([]byte(text))
 }
 
-func (e *event) parseWhat(tokens []string) error {
-	if is, err := e.parseChange(tokens); is {
-		return err
-	}
-	switch first := tokens[0]; {
-	case (first == start || first == stop) && len(tokens) == 1:
-		e.what = first
-		return nil
-	case first == start || first == stop:
-		return fmt.Errorf("%s is not a time: write %s and a time with a unit, such as %s 45s",
-			strict.Quote(strings.Join(tokens[1:], " ")), first, first)
-	case first == exit && len(tokens) <= 2:
-		e.what, e.answer = exit, "1"
-		if len(tokens) == 2 {
-			e.answer = tokens[1]
+func (e *Event) parseWhat(tokens []string) error {
+	first, rest := tokens[0], tokens[1:]
+	verb, known := verbs[first]
+	isPart := verb == &down
+	switch e.What = first; {
+	case !known, isPart && !slices.Equal(rest, []string{value.Down}):
+		return e.parseAnswer(tokens)
+	case isPart:
+	case first == Exit && len(rest) <= 1:
+		code := value.Exit{Code: 1}
+		if len(rest) == 1 {
+			if err := code.UnmarshalText([]byte(rest[0])); err != nil {
+				return err
+			}
 		}
-		var code value.Exit
-		return code.UnmarshalText([]byte(e.answer))
+		if e.Number = code.Code; code.Never {
+			return errors.New("an exit has a code from 0 to 255: a program runs until it is stopped without it")
+		}
+	case first == Scale && len(rest) == 1:
+		n, err := strconv.ParseInt(rest[0], 10, 32)
+		if err != nil || n < 0 {
+			return fmt.Errorf("%s is no number of replicas: write scale 5 at 2m", strict.Quote(rest[0]))
+		}
+		e.Number = int32(n)
+	case first == Scale:
+		return errors.New("scale needs the number of replicas: write scale 5 at 2m")
+	case len(rest) > 0 && verb == &takes:
+		return fmt.Errorf("%s is not a time: write %s and a time with a unit, such as %[2]s 45s",
+			strict.Quote(strings.Join(rest, " ")), first)
+	case len(rest) > 0:
+		return e.parseAnswer(tokens)
 	}
-	if tokens[0] == deletion && len(tokens) == 1 {
-		e.what = deletion
-		return nil
-	}
-	if _, isPart := outages[tokens[0]]; isPart && len(tokens) == 2 && tokens[1] == value.Down {
-		e.what, e.target = outage, tokens[0]
-		return nil
-	}
+	return nil
+}
+
+func (e *Event) parseAnswer(tokens []string) error {
 	words := 1
 	if n := len(tokens); n > 2 && tokens[n-2] == "in" {
 		words = 3
 	}
-	e.what = answer
-	e.target, e.answer = strings.Join(tokens[:len(tokens)-words], " "), strings.Join(tokens[len(tokens)-words:], " ")
+	e.What, e.target = Answer, strings.Join(tokens[:len(tokens)-words], " ")
 	word := tokens[len(tokens)-words]
 	if _, isCode := value.ParseCode(word); !isCode && !slices.Contains(value.Words, word) {
-		known := append(slices.Clone(value.Words), start, stop, refuse, exit, deletion, rollout, undo, scale, "at",
-			"after", "every", "in", strings.NewReplacer("o", "0", "O", "0", "l", "1").Replace(word))
-		if _, isCode := value.ParseCode(known[len(known)-1]); !isCode {
-			known = known[:len(known)-1]
+		own := []string{Start, Stop, Refuse, Exit, Deletion, Rollout, Undo, Scale}
+		known := slices.Concat(value.Words, own, []string{"at", "after", "every", "in"})
+		if digits := strings.NewReplacer("o", "0", "O", "0", "l", "1").Replace(word); isCodeText(digits) {
+			known = append(known, digits)
 		}
-		return fmt.Errorf("unknown word %s%s; the words are %s, a code, start, stop, refuse, exit, delete, rollout, "+
-			"undo and scale",
-			strict.Quote(word), strict.DidYouMean(word, known), strings.Join(value.Words, ", "))
+		return fmt.Errorf("unknown word %s%s; the words are %s, a code, %s and %s",
+			strict.Quote(word), strict.DidYouMean(word, known), strings.Join(value.Words, ", "),
+			strings.Join(own[:len(own)-1], ", "), own[len(own)-1])
 	}
 	if e.target != "" && !strings.Contains(e.target, ":") && !slices.Contains(targets, e.target) {
 		return fmt.Errorf("%s is neither a probe nor an endpoint%s; write %s, or an endpoint such as http:8080/healthz",
 			strict.Quote(e.target), strict.DidYouMean(e.target, targets), strings.Join(targets, ", "))
 	}
-	var a value.Answer
-	return a.UnmarshalText([]byte(e.answer))
+	return e.answer.UnmarshalText([]byte(strings.Join(tokens[len(tokens)-words:], " ")))
+}
+
+func isCodeText(text string) bool {
+	_, is := value.ParseCode(text)
+	return is
 }
 
 // check reports times that do not fit the event.
-func (e *event) check() error {
-	if err := e.checkChange(); err != nil {
-		return err
+func (e *Event) check() error {
+	times := ""
+	for _, t := range []struct {
+		letter string
+		is     bool
+	}{
+		{"l", e.Length != nil || e.Never}, {"t", e.At != nil}, {"a", e.After != nil}, {"e", e.Every != nil},
+		{"%", e.chance != nil},
+	} {
+		if t.is {
+			times += t.letter
+		}
 	}
+	verb, isVerb := verbs[e.What]
 	switch {
-	case e.at != nil && e.after != nil:
-		return fmt.Errorf("has two times, at and after: at counts from the beginning of the run, after from the " +
-			"start of the container")
-	case (e.what == start || e.what == stop) && e.length == nil:
-		return fmt.Errorf("%s needs the time that it takes, such as %s 45s", e.what, e.what)
-	case (e.what == start || e.what == stop) && (e.at != nil || e.after != nil || e.every != nil || e.chance != ""):
-		return fmt.Errorf("%s has only the time that it takes, such as %s 45s", e.what, e.what)
-	case e.what == exit && (e.chance != "" || e.at == nil && (e.length != nil || e.every != nil)):
-		return fmt.Errorf("exit has a length only with at: write exit 1 at 5m, exit 1 after 5m, or exit 1 2m at 5m " +
-			"for each instance that runs in these 2 m")
-	case e.what == exit && e.at == nil && e.after == nil:
-		return fmt.Errorf("exit needs a time, such as exit 1 at 5m, or exit 1 after 5m in each instance of the " +
-			"container")
-	case e.what == outage && e.container != "":
-		return fmt.Errorf("the %s is not part of a container: write %s down 10s at 10m", e.target, e.target)
-	case e.what == outage && (e.length == nil || e.at == nil || e.every != nil || e.chance != ""):
-		return fmt.Errorf("%s down needs a length and a time, such as %s down 10s at 10m", e.target, e.target)
-	case e.what == deletion && (e.at == nil || e.length != nil || e.every != nil || e.chance != ""):
-		return fmt.Errorf("delete happens once: write at and a time, such as delete at 10m")
-	case e.every != nil && e.length == nil:
-		return fmt.Errorf("every needs a length, such as stall 12s every 1h")
-	case e.what == answer && e.answer == value.Stall && e.length == nil:
-		return fmt.Errorf("stall needs a length, such as stall 12s")
+	case e.At != nil && e.After != nil:
+		return errors.New("has two times, at and after: at counts from the beginning of the run, " +
+			"after from the start of the container")
+	case e.isOutage() && e.Container != "":
+		return fmt.Errorf("the %s is not part of a container: write %s down 10s at 10m", e.What, e.What)
+	case isVerb && !slices.Contains(verb.times, times):
+		return fmt.Errorf(verb.usage, e.What)
+	case e.Every != nil && e.Length == nil:
+		return errors.New("every needs a length, such as stall 12s every 1h")
+	case e.answer.Word == value.Stall && e.Length == nil:
+		return errors.New("stall needs a length, such as stall 12s")
 	}
 	return nil
+}
+
+// isOutage reports whether a part of the node is down.
+func (e *Event) isOutage() bool {
+	return slices.Contains([]string{Kubelet, Runtime, Registry, API}, e.What)
+}
+
+// changesDeployment reports whether the event needs controllers.
+func (e *Event) changesDeployment() bool {
+	return e.What == Rollout || e.What == Undo || e.What == Scale
+}
+
+// IsStep reports whether the event happens to the node, to pods or to Deployments, and not to
+// programs.
+func (e *Event) IsStep() bool { return e.isOutage() || e.What == Deletion || e.changesDeployment() }
+
+// end returns a time at which the event is over, or has happened three times.
+func (e *Event) end() (end time.Duration) {
+	for _, part := range []*value.Draw{e.At, e.After, e.Length, e.Every, e.Every, e.Every} {
+		if part != nil {
+			end = min(end+part.Max, longest)
+		}
+	}
+	return end
 }

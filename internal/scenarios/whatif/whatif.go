@@ -1,22 +1,19 @@
 package whatif
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/printable"
-	"probesim.dev/internal/scenarios/draft"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/scenarios/program"
+	"probesim.dev/internal/scenarios/text"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
@@ -34,29 +31,24 @@ type Options struct {
 	// Words are the events, such as "start 45s..70s" or "app=stall 12s every 1h". Without words,
 	// all programs are healthy.
 	Words []string
+	// Only, unless nil, reports whether a workload is in the scenario.
+	Only func(*manifests.Workload) bool
+	// Duration is that of the run; 0: long enough for the events.
+	Duration time.Duration
+	// Serve makes a Service for a Deployment that is rolled out and has none.
+	Serve bool
 }
 
 // name is the file name of a scenario in the positions of messages.
 const name = "what-if"
 
-// Scenario returns a scenario file in which the events happen to the programs of a manifest. It has
-// one pod of each workload, no expectations, and lasts long enough for the events. The file is
-// valid: Load loads it.
+// Scenario returns a scenario in which the events happen to the programs of a manifest, and its
+// file, which is valid. It has one pod of each workload, no expectations, and lasts long enough for
+// the events. Its rules know the words that they stand for.
 //
 // The error lists all words that are wrong. If the manifest is invalid, it is of type
 // scenarios.Errors.
-func Scenario(o Options) ([]byte, error) {
-	text, _, err := write(o)
-	return text, err
-}
-
-// Load returns the scenario that Scenario writes. Its rules know the words that they stand for.
-func Load(o Options) (*scenarios.Scenario, error) {
-	_, s, err := write(o)
-	return s, err
-}
-
-func write(o Options) ([]byte, *scenarios.Scenario, error) {
+func Scenario(o Options) (*scenarios.Scenario, *text.File, error) {
 	m, err := manifests.Read(o.Manifest, o.Data)
 	if err != nil {
 		return nil, nil, err
@@ -65,198 +57,96 @@ func write(o Options) ([]byte, *scenarios.Scenario, error) {
 		return nil, nil, fmt.Errorf("%s has no workload: it needs at least one of %s", printable.Text(o.Manifest),
 			manifests.Workloads)
 	}
-	events, err := parseAll(o.Words)
+	events, err := Parse(o.Words)
 	if err != nil {
 		return nil, nil, err
 	}
-	w := &writer{Options: o, manifest: m, events: events, used: make([]bool, len(events)), of: map[int]*event{}}
+	w := &maker{Options: o, services: m.Services, events: events, used: map[*Event]bool{}}
+	for i := range m.Workloads {
+		if of := &m.Workloads[i]; o.Only == nil || o.Only(of) {
+			w.workloads = append(w.workloads, of)
+		}
+	}
 	if o.File == "" {
-		inline, err := draft.Workloads(o.Data)
-		if err != nil {
+		if w.file.Objects, err = text.Copy(o.Manifest, o.Data); err != nil {
 			return nil, nil, err
 		}
-		w.Write(inline)
 	}
-	w.scenario()
-	s, err := o.load([]byte(w.String()))
-	if err := errors.Join(w.unused(), w.reworded(err)); err != nil {
-		return nil, nil, err
-	}
-	w.nameRules(s)
-	return []byte(w.String()), s, nil
-}
-
-// nameRules gives each rule and each step the words that it stands for.
-func (w *writer) nameRules(s *scenarios.Scenario) {
-	for _, step := range s.Spec.Steps {
-		if e := w.of[step.Line]; e != nil {
-			step.Flag = e.text
-		}
-	}
-	for i := range s.Spec.Pods {
-		for k := range s.Spec.Pods[i].Containers {
-			rules := s.Spec.Pods[i].Containers[k].Behavior
-			for n := range rules {
-				if e := w.of[rules[n].Line]; e != nil {
-					rules[n].Flag = e.text
-				}
-			}
-		}
-	}
-}
-
-func (o *Options) load(text []byte) (*scenarios.Scenario, error) {
-	loaded, err := scenarios.LoadBytes(name, text, func(file string) ([]byte, error) {
+	s := &scenarios.Scenario{Pos: strict.Pos{File: name, Line: 1, Column: 1}, Spec: w.spec()}
+	s.Metadata.Name = w.name()
+	w.write(s)
+	err = scenarios.Make(s, w.file.Objects, func(file string) ([]byte, error) {
 		if file != path.Clean(o.File) {
 			return nil, errors.New("the scenario refers to another file")
 		}
 		return o.Data, nil
 	})
-	if err != nil {
-		return nil, err
+	if err := errors.Join(w.unused(), ofWords(err)); err != nil {
+		return nil, nil, err
 	}
-	return loaded[0], nil
+	return s, &w.file, nil
 }
 
-func parseAll(words []string) ([]*event, error) {
-	var events []*event
-	var errs []error
-	for _, text := range words {
-		e, err := parse(text)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("--app %s: %w", strict.Quote(text), err))
+// ofWords leaves out of errors about words where the scenario has them, and errors about them in
+// another container.
+func ofWords(err error) error {
+	var all scenarios.Errors
+	if !errors.As(err, &all) {
+		return err
+	}
+	for i := range all {
+		if strings.HasPrefix(all[i].File, flag) {
+			all[i].Path = ""
 		}
-		events = append(events, e)
 	}
-	return events, errors.Join(errs...)
+	return slices.Compact(all)
 }
 
-// writer writes a scenario file.
-type writer struct {
+// maker makes a scenario.
+type maker struct {
 	Options
-	strings.Builder
-	manifest *manifests.File
-	events   []*event
-	used     []bool         // events with a rule
-	of       map[int]*event // events by their line in the file
+	workloads []*manifests.Workload
+	services  []manifests.Service
+	events    []*Event
+	used      map[*Event]bool // events with a rule or a step
+	file      text.File
 }
-
-func (w *writer) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
-
-func (w *writer) scenario() {
-	w.line("apiVersion: %s", format.APIVersion)
-	w.line("kind: Scenario")
-	w.line("metadata: {name: %s}", quoted(w.name()))
-	w.line("spec:")
-	w.line("  description: %s", strconv.Quote(printable.Text(w.description())))
-	w.line("  duration: %s", value.Format(w.duration()))
-	if w.controlled() {
-		w.line("  controlPlane: {set: typical}")
-	}
-	w.line("  pods:")
-	for i := range w.manifest.Workloads {
-		w.pod(&w.manifest.Workloads[i])
-	}
-	w.traffic()
-	w.steps()
-}
-
-// isStep reports whether the event happens to the node, to pods or to Deployments, and not to
-// programs.
-func (e *event) isStep() bool {
-	return e.what == outage || e.what == deletion || e.changesDeployment()
-}
-
-func (w *writer) steps() {
-	if !slices.ContainsFunc(w.events, (*event).isStep) {
-		return
-	}
-	w.line("  steps:")
-	for i, e := range w.events {
-		if e.changesDeployment() {
-			for _, name := range w.deployments(e) {
-				w.step(i, e.action(name))
-			}
-		}
-		if e.what == outage {
-			w.step(i, fmt.Sprintf(outages[e.target], e.length))
-		}
-		for _, name := range w.workloads(e.container) {
-			if e.what == deletion {
-				w.step(i, "delete: {pod: "+quoted(name)+"}")
-			}
-		}
-	}
-}
-
-// workloads returns the distinct names by which a scenario refers to the workloads that a name
-// means. An empty name means all.
-func (w *writer) workloads(name string) []string {
-	var names []string
-	for i := range w.manifest.Workloads {
-		of := &w.manifest.Workloads[i]
-		if (name == "" || means(name, of)) && !slices.Contains(names, of.Ref) {
-			names = append(names, of.Ref)
-		}
-	}
-	return names
-}
-
-// means reports whether a name, with or without a namespace, means a workload.
-func means(name string, of *manifests.Workload) bool {
-	return name == of.Name || name == of.Pod.Namespace+"/"+of.Name
-}
-
-func (w *writer) step(i int, action string) {
-	e := w.events[i]
-	w.of[strings.Count(w.String(), "\n")+1] = e
-	w.used[i] = true
-	w.line("  - {at: %s, %s} # %s", e.at, action, printable.Text(e.text))
-}
-
-var notOfNames = regexp.MustCompile(`[^a-z0-9]+`)
 
 // name returns the name of the scenario: the name of the only workload, or a name from the file
 // name of the manifest.
-func (w *writer) name() string {
-	from := w.manifest.Workloads[0].Name
-	if len(w.manifest.Workloads) > 1 {
-		from = strings.TrimSuffix(path.Base(w.Manifest), path.Ext(w.Manifest))
+func (w *maker) name() string {
+	if from := w.workloads[0].Name; len(w.workloads) == 1 && text.Name(from) != "" {
+		return text.Name(from)
 	}
-	from = strings.Trim(notOfNames.ReplaceAllString(strings.ToLower(from), "-"), "-")
-	if from == "" {
-		return name
-	}
-	return strings.TrimSuffix(from[:min(len(from), 200)], "-")
+	return cmp.Or(text.Name(strings.TrimSuffix(path.Base(w.Manifest), path.Ext(w.Manifest))), name)
 }
 
-var (
-	plain   = regexp.MustCompile(`^[a-z][-a-z0-9./]*$`)
-	another = regexp.MustCompile(`^(y|n|yes|no|on|off|true|false|null)$`) // of another type in YAML
-)
-
-// quoted returns a text in YAML, in quotes if necessary.
-func quoted(text string) string {
-	if plain.MatchString(text) && !another.MatchString(text) {
-		return text
+func (w *maker) spec() format.Spec {
+	spec := format.Spec{Duration: value.Duration(cmp.Or(w.Duration, w.duration()))}
+	for _, of := range w.workloads {
+		spec.Pods = append(spec.Pods, w.pod(of))
 	}
-	return strconv.Quote(printable.Text(text))
-}
-
-func (w *writer) description() string {
-	if len(w.events) == 0 {
-		return "The run assumes that all programs are healthy and answer every request well. To say what happens to " +
-			"them, use --app, as in --app 'start 45s..70s'."
+	if w.controlled() {
+		spec.ControlPlane = &format.ControlPlane{Set: "typical"}
+		spec.Services = w.routed()
 	}
-	var texts []string
+	for i := range spec.Services {
+		s := &spec.Services[i]
+		traffic := format.Traffic{Pos: s.Pos, Service: s.Name, RPS: usualRate, Latency: &usualLatency}
+		spec.Traffic = append(spec.Traffic, traffic)
+	}
 	for _, e := range w.events {
-		texts = append(texts, e.text)
+		spec.Steps = append(spec.Steps, w.steps(e)...)
 	}
-	text := "What if: " + strings.Join(texts, "; ")
-	if w.controlled() && len(w.services()) == 0 {
-		text += ". No Service selects the pods of a Deployment: no requests are sent."
+	spec.Description = "The run assumes that all programs are healthy and answer every request well. " +
+		"To say what happens to them, use --app, as in --app 'start 45s..70s'."
+	if len(w.Words) > 0 {
+		spec.Description = "What if: " + strings.Join(w.Words, "; ")
 	}
-	return text
+	if w.controlled() && len(spec.Services) == 0 {
+		spec.Description += ". No Service selects the pods of a Deployment: no requests are sent."
+	}
+	return spec
 }
 
 // Limits of the virtual time of a scenario.
@@ -267,216 +157,198 @@ const (
 )
 
 // duration returns a time in which the events happen, the periodic ones three times.
-func (w *writer) duration() time.Duration {
-	longestEvent := time.Duration(0)
+func (w *maker) duration() time.Duration {
+	last := time.Duration(0)
 	for _, e := range w.events {
-		end := time.Duration(0)
-		for _, part := range []*value.Draw{e.at, e.after, e.length, e.every, e.every, e.every} {
-			if part != nil {
-				end = min(end+part.Max, longest)
-			}
-		}
-		longestEvent = max(longestEvent, end)
+		last = max(last, e.end())
 	}
-	if longestEvent == 0 {
+	if last == 0 {
 		return shortest
 	}
-	return min(max(shortest, (longestEvent+rest).Truncate(time.Minute)), longest)
+	return min(max(shortest, (last+rest).Truncate(time.Minute)), longest)
 }
 
-func (w *writer) pod(of *manifests.Workload) {
-	w.line("  - name: %s", quoted(of.Ref))
-	if slices.ContainsFunc(w.manifest.Workloads,
-		func(o manifests.Workload) bool { return o.Ref == of.Ref && o.Kind != of.Kind }) {
-		w.line("    kind: %s", of.Kind)
+func (w *maker) pod(of *manifests.Workload) format.Pod {
+	p := format.Pod{Pos: strict.Pos{File: name}, Name: of.Ref, File: w.File}
+	isNamesake := func(o *manifests.Workload) bool { return o.Ref == of.Ref && o.Kind != of.Kind }
+	if slices.ContainsFunc(w.workloads, isNamesake) {
+		p.Kind = of.Kind
 	}
-	if w.File != "" {
-		w.line("    file: %s", quoted(w.File))
+	if rolled := w.isRolledOut(of); rolled && of.Replicas > mostReplicas {
+		p.Replicas = new(mostReplicas)
+	} else if !rolled && of.Kind != "Pod" && of.Replicas != 1 {
+		p.Replicas = new(1)
 	}
-	w.replicas(of)
-	first := true
 	for c := range podutil.Containers(&of.Pod.Spec) {
-		has := false
-		begin := func() {
-			if first {
-				w.line("    containers:")
-				first = false
-			}
-			if !has {
-				w.line("    - name: %s", quoted(c.Name))
-				w.line("      behavior: # Later rules win. Without a rule, a probe succeeds.")
-				has = true
+		var rules []format.Rule
+		for _, e := range w.events {
+			if rule, applies := e.Rule(of, c); applies {
+				rules = append(rules, rule)
+				w.used[e] = true
+			} else if e.What == Refuse && e.isAbout(of, c) { // never
+				w.used[e] = true
 			}
 		}
-		for n, e := range w.events {
-			rule, applies := e.rule(of, c)
-			if !applies {
-				continue
+		if rules = append(rules, w.usual(of, c)...); rules != nil {
+			p.Containers = append(p.Containers, format.Container{Pos: p.Pos, Name: c.Name, Behavior: rules})
+		}
+	}
+	return p
+}
+
+// steps returns the steps of an event.
+func (w *maker) steps(e *Event) (steps []*format.Step) {
+	add := func(s format.Step) {
+		s.Pos, s.Flag, s.At = e.pos(), e.Text, e.At
+		steps = append(steps, &s)
+		w.used[e] = true
+	}
+	switch e.What {
+	case Kubelet:
+		add(format.Step{RestartKubelet: &format.RestartKubelet{Downtime: e.Length}})
+	case Runtime:
+		add(format.Step{RuntimeDown: &format.RuntimeDown{For: e.Length}})
+	case Registry:
+		add(format.Step{RegistryDown: &format.RegistryDown{For: e.Length}})
+	case API:
+		add(format.Step{APIDown: &format.APIDown{For: e.Length}})
+	}
+	wanted := func(of *manifests.Workload) bool { return e.What == Deletion || of.Kind == "Deployment" }
+	for _, ref := range w.refs(e.Container, wanted) {
+		switch e.What {
+		case Deletion:
+			add(format.Step{Delete: &format.Delete{Pod: ref}})
+		case Rollout:
+			add(format.Step{Rollout: &format.Rollout{Workload: ref, Restart: true}})
+		case Undo:
+			add(format.Step{Rollout: &format.Rollout{Workload: ref, Undo: new(int64)}})
+		case Scale:
+			add(format.Step{Scale: &format.Scale{Workload: ref, Replicas: new(int(e.Number))}})
+		}
+	}
+	return steps
+}
+
+// refs returns the distinct names by which a scenario refers to the workloads that a name means, if
+// they are wanted. An empty name means all.
+func (w *maker) refs(name string, wanted func(*manifests.Workload) bool) (refs []string) {
+	for _, of := range w.workloads {
+		if (name == "" || Means(name, of)) && wanted(of) && !slices.Contains(refs, of.Ref) {
+			refs = append(refs, of.Ref)
+		}
+	}
+	return refs
+}
+
+// write writes the file of the scenario.
+func (w *maker) write(s *scenarios.Scenario) {
+	f, spec := &w.file, &s.Spec
+	f.Name = s.Metadata.Name
+	f.Spec = [][2]string{{"description: " + strict.Quoted(spec.Description)}, {"duration: " + spec.Duration.String()}}
+	if spec.ControlPlane != nil {
+		f.Spec = append(f.Spec, [2]string{"controlPlane: {set: " + spec.ControlPlane.Set + "}"})
+	}
+	for i, p := range spec.Pods {
+		entry := text.Pod{Name: p.Name, Kind: p.Kind, File: p.File}
+		if p.Replicas != nil {
+			entry.Replicas = fmt.Sprintf("%d # of %d", *p.Replicas, w.workloads[i].Replicas)
+		}
+		for _, c := range p.Containers {
+			l := text.List{Key: c.Name, Comment: "Later rules win. Without a rule, a probe succeeds."}
+			for _, rule := range c.Behavior {
+				l.Lines = append(l.Lines, text.Item(&rule, cmp.Or(rule.Flag, "usual")))
 			}
-			begin()
-			w.of[strings.Count(w.String(), "\n")+1] = e
-			w.used[n] = true
-			w.line("      - %s # %s", rule, printable.Text(e.text))
+			entry.Containers = append(entry.Containers, l)
 		}
-		for _, rule := range w.usual(of, c) {
-			begin()
-			w.line("      - %s # usual", rule)
+		f.Pods = append(f.Pods, entry)
+	}
+	services, steps := text.List{Key: "services"}, text.List{Key: "steps"}
+	traffic := text.List{Key: "traffic", Comment: "New connections only."}
+	for i := range spec.Services {
+		line := "- " + strict.Encode(&spec.Services[i], nil).Text()
+		if spec.Services[i].File == "" {
+			line += " # made from the labels of the pods"
+		}
+		services.Lines = append(services.Lines, line)
+		traffic.Lines = append(traffic.Lines, "- "+strict.Encode(&spec.Traffic[i], nil).Text())
+	}
+	for _, step := range spec.Steps {
+		steps.Lines = append(steps.Lines, "- "+strict.Encode(step, nil).Text()+" # "+printable.Text(step.Flag))
+	}
+	f.Lists = []text.List{services, traffic, steps}
+}
+
+// unused returns an error that lists the events without a rule or step, or nil.
+func (w *maker) unused() error {
+	var errs []error
+	for _, e := range w.events {
+		if !w.used[e] {
+			errs = append(errs, fmt.Errorf("--app %s: %s", strict.Quote(e.Text), w.unknown(e)))
 		}
 	}
+	return errors.Join(errs...)
 }
 
-// isAbout reports whether an event is about a container. Without a name it is about the containers
-// with probes, and an answer to a hook or at an endpoint about all containers with the hook or
-// endpoint.
-func (e *event) isAbout(of *manifests.Workload, c *v1.Container) bool {
-	if e.container != "" {
-		return e.container == c.Name || path.Base(e.container) == c.Name && means(path.Dir(e.container), of)
-	}
-	if e.what == refuse {
-		return slices.ContainsFunc(of.Pod.Spec.Containers, func(x v1.Container) bool { return x.Name == c.Name })
-	}
-	return c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil ||
-		slices.Contains(program.HookKeys, e.target) || strings.Contains(e.target, ":")
-}
-
-// rule returns what happens in a container. It returns false if the event is not about the
-// container, or if the container has no such probe.
-func (e *event) rule(of *manifests.Workload, c *v1.Container) (rule fmt.Stringer, applies bool) {
-	if e.isStep() || !e.isAbout(of, c) {
-		return nil, false
-	}
-	if e.what == refuse {
-		return refusal(e.length.String()), true
-	}
-	r, applies := e.ruleText(c)
-	return r, applies
-}
-
-// refusal is a rule that closes the listener of a program some time after SIGTERM.
-type refusal string
-
-func (r refusal) String() string { return "{afterSigterm: " + string(r) + ", refuse: true}" }
-
-// ruleText is rule for an event that the container is about, other than a refusal.
-func (e *event) ruleText(c *v1.Container) (r format.RuleText, applies bool) {
-	hasProbes := c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil
-	switch e.what {
-	case start:
-		return format.RuleText{For: e.length.String(), Probes: value.Down}, hasProbes
-	case stop:
-		return format.RuleText{AfterSigterm: e.length.String(), Exit: "0"}, true
-	}
-	r = format.RuleText{At: text(e.at), After: text(e.after), For: text(e.length), Every: text(e.every),
-		Chance: e.chance}
-	if e.every != nil && e.at == nil && e.after == nil {
-		r.After = value.Draw{Max: e.every.Max}.String() // at any phase
-	}
-	at, asks := program.FindEndpoint(c, e.target)
-	switch {
-	case e.what == exit:
-		r.Exit = e.answer
-		return r, true
-	case strings.Contains(e.target, ":"):
-		r.Endpoints = map[string]string{at.Text: e.answer}
-		return r, asks
-	case e.target == "" || e.target == "probes":
-		r.Probes = e.answer
-		return r, hasProbes
-	}
-	r.Answer(e.target, e.answer)
-	return r, slices.ContainsFunc(program.Endpoints(c),
-		func(at program.Endpoint) bool { return slices.Contains(at.Keys, e.target) })
-}
-
-// text returns a time in the notation of the format, or "" if there is none.
-func text(d *value.Draw) string {
-	if d == nil {
-		return ""
-	}
-	return d.String()
-}
-
-// unused returns an error that lists the events without a rule, or nil.
-func (w *writer) unused() error {
+// unknown says why nothing happens in an event.
+func (w *maker) unknown(e *Event) string {
 	var containers, endpoints []string
-	for i := range w.manifest.Workloads {
-		for c := range podutil.Containers(&w.manifest.Workloads[i].Pod.Spec) {
+	for _, of := range w.workloads {
+		for c := range podutil.Containers(&of.Pod.Spec) {
 			containers = append(containers, c.Name)
 			for _, at := range program.Endpoints(c) {
 				endpoints = append(endpoints, at.Text)
 			}
 		}
 	}
-	var errs []error
-	for i, e := range w.events {
-		if w.used[i] {
-			continue
-		}
-		all, workload := w.workloads(""), path.Dir(e.container) // "." without one
-		what := "no container has probes: name one, as in " + first(containers) + "=" + e.text
-		switch {
-		case e.changesDeployment():
-			what = w.noDeployment(e)
-		case e.what == deletion:
-			what = fmt.Sprintf("there is no workload %s%s; the workloads are %s", strict.Quote(e.container),
-				strict.DidYouMean(e.container, all), list(all))
-		case workload != "." && len(w.workloads(workload)) == 0:
-			what = fmt.Sprintf("there is no workload %s%s; the workloads are %s", strict.Quote(workload),
-				strict.DidYouMean(workload, all), list(all))
-		case e.container != "" && !slices.Contains(containers, path.Base(e.container)):
-			what = fmt.Sprintf("there is no container %s%s; the containers are %s", strict.Quote(e.container),
-				strict.DidYouMean(e.container, containers), list(containers))
-		case strings.Contains(e.target, ":"):
-			what = fmt.Sprintf("no container asks at %s%s; the endpoints are %s", strict.Quote(e.target),
-				strict.DidYouMean(e.target, endpoints), list(endpoints))
-		case e.target != "" && e.target != "probes":
-			what = "no container has a " + e.target + " that asks its program"
-		case e.container != "":
-			what = fmt.Sprintf("the container %s has no probes", strict.Quote(e.container))
-		}
-		errs = append(errs, fmt.Errorf("--app %s: %s", strict.Quote(e.text), what))
+	is := func(*manifests.Workload) bool { return true }
+	all, workload := w.refs("", is), path.Dir(e.Container) // "." without one
+	switch {
+	case e.changesDeployment():
+		return w.noDeployment(e, all)
+	case e.What == Deletion:
+		return isNo("workload", "workload", e.Container, all)
+	case workload != "." && len(w.refs(workload, is)) == 0:
+		return isNo("workload", "workload", workload, all)
+	case e.Container != "" && !slices.Contains(containers, path.Base(e.Container)):
+		return isNo("container", "container", e.Container, containers)
+	case strings.Contains(e.target, ":"):
+		meant := strict.DidYouMean(e.target, endpoints)
+		return fmt.Sprintf("no container asks at %s%s; the endpoints are %s", strict.Quote(e.target), meant,
+			list(endpoints))
+	case e.target != "" && e.target != "probes":
+		return "no container has a " + e.target + " that asks its program"
+	case e.Container != "":
+		return fmt.Sprintf("the container %s has no probes", strict.Quote(e.Container))
 	}
-	return errors.Join(errs...)
+	return "no container has probes: name one, as in " + printable.Text(containers[0]) + "=" + e.Text
 }
 
-func first(names []string) string {
-	if len(names) == 0 {
-		return "NAME"
+// noDeployment says why an event changes no Deployment.
+func (w *maker) noDeployment(e *Event, all []string) string {
+	for _, of := range w.workloads {
+		if e.Container != "" && Means(e.Container, of) {
+			return fmt.Sprintf("%s is a %s: only Deployments are rolled out yet", strict.Quote(e.Container), of.Kind)
+		}
 	}
-	return printable.Text(names[0])
+	if e.Container == "" {
+		return "there is no Deployment, and only Deployments are rolled out yet"
+	}
+	return isNo("Deployment", "workload", e.Container, all)
+}
+
+// isNo returns the error about an unknown name.
+func isNo(what, kind, name string, known []string) string {
+	meant := strict.DidYouMean(name, known)
+	return fmt.Sprintf("there is no %s %s%s; the %ss are %s", what, strict.Quote(name), meant, kind, list(known))
 }
 
 // list lists the first names.
 func list(names []string) string {
 	const most = 20
-	if len(names) == 0 {
-		return "none"
-	}
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
-	text := strings.Join(names[:min(len(names), most)], ", ")
+	text := cmp.Or(strings.Join(names[:min(len(names), most)], ", "), "none")
 	if len(names) > most {
 		text += ", …"
 	}
 	return printable.Text(text)
-}
-
-// reworded returns errors about the scenario as errors about the words that it stands for.
-func (w *writer) reworded(err error) error {
-	var all scenarios.Errors
-	if !errors.As(err, &all) {
-		return err
-	}
-	var errs []error
-	for _, e := range all {
-		if event := w.of[e.Line]; event != nil && e.File == name {
-			one := fmt.Errorf("--app %s: %s", strict.Quote(event.text), e.Message)
-			// of another container
-			if !slices.ContainsFunc(errs, func(told error) bool { return told.Error() == one.Error() }) {
-				errs = append(errs, one)
-			}
-			continue
-		}
-		errs = append(errs, e)
-	}
-	return errors.Join(errs...)
 }

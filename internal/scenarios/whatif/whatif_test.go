@@ -44,6 +44,15 @@ func options(words ...string) Options {
 	return Options{Manifest: "k8s/orders.yaml", Data: []byte(manifest), File: "k8s/orders.yaml", Words: words}
 }
 
+// scenarioText returns the text of a scenario.
+func scenarioText(o Options) ([]byte, error) {
+	_, file, err := Scenario(o)
+	if err != nil {
+		return nil, err
+	}
+	return file.Bytes(), nil
+}
+
 // rules returns the rules of a scenario, each after its container, and the steps after the word
 // node.
 func rules(text []byte) string {
@@ -90,7 +99,7 @@ func TestEvents(t *testing.T) {
 		{"delete at 10m", "node {at: 10m, delete: {pod: orders}}"},
 		{"orders=delete at 10m..11m", "node {at: 10m..11m, delete: {pod: orders}}"},
 	} {
-		text, err := Scenario(options(test.event))
+		text, err := scenarioText(options(test.event))
 		if test.want == "" {
 			if err == nil {
 				t.Errorf("%s: %s, want an error", test.event, rules(text))
@@ -105,12 +114,12 @@ func TestEvents(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	for _, test := range []struct{ event, want string }{
-		{"", "says no event"},
-		{"2m at 10m", "says no event"},
-		{"start", "start needs the time that it takes"},
+		{"", "has no event"},
+		{"2m at 10m", "has no event"},
+		{"start", "start has the time that it takes"},
 		{"start 45", `"45" is not a time: write start and a time with a unit`},
-		{"start 45s; hang 20s at 2m", "(write --app for each event)"},
-		{"start 45s at 2m", "start has only the time that it takes"},
+
+		{"start 45s at 2m", "start has the time that it takes and no other"},
 		{"stal 12s", `unknown word "stal" (did you mean "stall"?)`},
 		{"stall 12s evry 1h", `unknown word "evry" (did you mean "every"?)`},
 		{"readiness 5o3 2m at 5m", `unknown word "5o3" (did you mean "503"?)`},
@@ -124,11 +133,11 @@ func TestErrors(t *testing.T) {
 		{"down 1m at 1m at 2m", "has at twice"},
 		{"down 1m at 1m after 2m", "has two times"},
 		{"down 200%", "200%"},
-		{"exit", "exit needs a time"},
+		{"exit", "exit has a time, and a length only with at"},
 		{"exit 300 at 1m", "300"},
-		{"exit 1 2m", "exit has a length only with at"},
-		{"exit 1 2m after 5m", "exit has a length only with at"},
-		{"exit 1 every 1h at 5m", "every needs a length"},
+		{"exit 1 2m", "exit has a time, and a length only with at"},
+		{"exit 1 2m after 5m", "exit has a time, and a length only with at"},
+		{"exit 1 every 1h at 5m", "exit has a time, and a length"},
 		{"readines fail 1m", `"readines" is neither a probe nor an endpoint (did you mean "readiness"?)`},
 		{"ap=down 1m", `there is no container "ap" (did you mean "app"?); the containers are app, log, migrate, web`},
 		{"log=down 1m", `the container "log" has no probes`},
@@ -136,32 +145,32 @@ func TestErrors(t *testing.T) {
 		{"http:managment/live 503", `no container asks at "http:managment/live"`},
 		{"web=503 1m", `--app "web=503 1m": 503 is not an exit code`},
 		{"down at 10m..", "open end"},
-		{"kubelet down", "kubelet down needs a length and a time, such as kubelet down 10s at 10m"},
+		{"kubelet down", "kubelet down has a length and a time, such as kubelet down 10s at 10m"},
 		{"web=runtime down 1m at 1m", "the runtime is not part of a container"},
 		{"delete", "delete happens once: write at and a time, such as delete at 10m"},
 		{"delete 1m at 10m", "delete happens once"},
 		{"app=delete at 10m", `there is no workload "app"; the workloads are orders`},
 		{"kubelet fail 1m at 1m", `"kubelet" is neither a probe nor an endpoint`},
 	} {
-		if _, err := Scenario(options(test.event)); err == nil || !strings.Contains(err.Error(), test.want) ||
+		if _, err := scenarioText(options(test.event)); err == nil || !strings.Contains(err.Error(), test.want) ||
 			!strings.HasPrefix(err.Error(), "--app ") {
 			t.Errorf("%s: %v, want %s", test.event, err, test.want)
 		}
 	}
-	_, err := Scenario(options("stal 1m", "down 1m", "exit"))
+	_, err := scenarioText(options("stal 1m", "down 1m", "exit"))
 	if err == nil || strings.Count(err.Error(), "--app") != 2 {
 		t.Errorf("the error is %v, want one line for each wrong event", err)
 	}
-	_, err = Scenario(options("stall 1m every 30s"))
+	_, err = scenarioText(options("stall 1m every 30s"))
 	if err == nil || strings.Count(err.Error(), "--app") != 1 {
 		t.Errorf("the error is %v, want one line for all containers", err)
 	}
 	bare := pods("{containers: [{name: app, image: x}]}")
-	if _, err := Scenario(Options{Manifest: "m.yaml", Data: bare, Words: []string{"exit 1 at 1m"}}); err == nil ||
+	if _, err := scenarioText(Options{Manifest: "m.yaml", Data: bare, Words: []string{"exit 1 at 1m"}}); err == nil ||
 		!strings.Contains(err.Error(), "no container has probes: name one, as in app=exit 1 at 1m") {
 		t.Errorf("without probes: %v", err)
 	}
-	if _, err := Scenario(Options{Manifest: "m.yaml",
+	if _, err := scenarioText(Options{Manifest: "m.yaml",
 		Data: []byte("{apiVersion: v1, kind: Service, metadata: {name: a}}")}); err == nil ||
 		!strings.Contains(err.Error(), "m.yaml has no workload") {
 		t.Errorf("without workloads: %v", err)
@@ -176,7 +185,7 @@ func pods(spec string) []byte {
 func TestDuration(t *testing.T) {
 	for event, want := range map[string]string{"start 45s": "10m", "down 2m at 10m": "17m", "stall 1s every 1h": "3h5m",
 		"down 1m at 1000h": "720h"} {
-		text, err := Scenario(options(event))
+		text, err := scenarioText(options(event))
 		if event == "down 1m at 1000h" {
 			if err == nil {
 				t.Errorf("%s: want an error", event)
@@ -194,17 +203,17 @@ func TestDuration(t *testing.T) {
 func TestPrintedScenario(t *testing.T) {
 	o := options("start 45s..70s", "stall 12s every 3m", "http:8081/live 503 1m at 5m", "log=exit 1 after 2m",
 		"kubelet down 5s..9s at 4m")
-	s, err := Load(o)
+	s, _, err := Scenario(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := Scenario(o)
+	text, err := scenarioText(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	inline := o
 	inline.File = ""
-	whole, err := Scenario(inline)
+	whole, err := scenarioText(inline)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +254,7 @@ func FuzzScenario(f *testing.F) {
 		for _, file := range []string{"k8s/orders.yaml", ""} {
 			o := options(event)
 			o.File = file
-			if text, err := Scenario(o); err == nil && len(text) == 0 {
+			if text, err := scenarioText(o); err == nil && len(text) == 0 {
 				t.Errorf("%q: an empty scenario", event)
 			}
 		}
@@ -268,7 +277,7 @@ spec:
 		{"postStart 0 in 20s", "proxy {postStart: 0 in 20s}"},
 		{"http:80/drain 200 in 5s", "proxy {endpoints: {http:80/drain: 200 in 5s}}"},
 	} {
-		text, err := Scenario(Options{Manifest: "web.yaml", Data: []byte(manifest), File: "web.yaml",
+		text, err := scenarioText(Options{Manifest: "web.yaml", Data: []byte(manifest), File: "web.yaml",
 			Words: []string{test.words}})
 		if err != nil {
 			t.Fatal(err)
@@ -316,7 +325,7 @@ spec: {selector: {app: web}, ports: [{port: 80}]}
 			true},
 	} {
 		o := Options{Manifest: "web.yaml", Data: []byte(web), File: c.file, Words: c.word}
-		text, err := Scenario(o)
+		text, err := scenarioText(o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -325,7 +334,7 @@ spec: {selector: {app: web}, ports: [{port: 80}]}
 				t.Errorf("%q is not in\n%s", want, text)
 			}
 		}
-		s, err := Load(o)
+		s, _, err := Scenario(o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -336,15 +345,16 @@ spec: {selector: {app: web}, ports: [{port: 80}]}
 		}
 	}
 	for word, want := range map[string]string{
-		"rollout":           "rollout happens once: write at and a time, such as rollout at 2m",
+		"rollout":           "rollout happens once: write at and a time, such as rollout at 10m",
 		"scale at 2m":       "scale needs the number of replicas: write scale 5 at 2m",
-		"refuse":            "refuse needs the time after SIGTERM, such as refuse 0s",
+		"refuse":            "refuse has the time that it takes and no other, such as refuse 3s",
 		"db=rollout at 1m":  `there is no Deployment "db"; the workloads are web`,
 		"undo at 1m":        "there is no earlier ReplicaSet",
-		"refuse 2s at 10m":  "refuse has only the time after SIGTERM",
+		"refuse 2s at 10m":  "refuse has the time that it takes and no other",
 		"web=scale x at 2m": `"x" is no number of replicas`,
 	} {
-		_, err := Scenario(Options{Manifest: "web.yaml", Data: []byte(web), File: "web.yaml", Words: []string{word}})
+		_, err := scenarioText(Options{Manifest: "web.yaml", Data: []byte(web), File: "web.yaml",
+			Words: []string{word}})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", word, err)
 		}

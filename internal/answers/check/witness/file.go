@@ -1,7 +1,6 @@
 package witness
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"reflect"
@@ -14,6 +13,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/scenarios/text"
 	"probesim.dev/scenarios/format"
 )
 
@@ -66,31 +66,32 @@ func (s *Subject) file(name, outcome string, c *Case, duration time.Duration, ex
 	if err != nil {
 		panic(err) // each pod can be written
 	}
-	var b bytes.Buffer
-	line := func(text string, args ...any) { fmt.Fprintf(&b, text+"\n", args...) }
-	line("# %s%s.\n%s---", strings.ToUpper(outcome[:1]), outcome[1:], pod)
-	line("apiVersion: %s\nkind: Scenario\nmetadata: {name: %s}\nspec:", format.APIVersion, name)
-	line("  kubernetesVersions: [%s]\n  duration: %v\n  seeds: %d", s.Profile.Version, duration, c.Seed)
-	line("  kubelet: {uptime: %v}", c.Uptime)
+	f := text.File{
+		Comments: []string{strings.ToUpper(outcome[:1]) + outcome[1:] + "."}, Objects: append(pod, "---\n"...),
+		Name: name,
+		Spec: [][2]string{
+			{"kubernetesVersions: [" + s.Profile.Version + "]"}, {"duration: " + duration.String()},
+			{fmt.Sprintf("seeds: %d", c.Seed)},
+			{fmt.Sprintf("kubelet: {uptime: %v}", c.Uptime)},
+		},
+	}
 	if delays := notation(c.Delays); delays != "" {
-		line("  delays: {%s}", delays)
+		f.Spec = append(f.Spec, [2]string{"delays: {" + delays + "}"})
 	}
-	line("  pods:\n  - name: %s", s.Pod.Name)
-	behavior := s.behavior(c)
-	if len(behavior) > 0 {
-		line("    containers:")
-	}
+	entry, behavior := text.Pod{Name: s.Pod.Name}, s.behavior(c)
 	for _, name := range slices.Sorted(maps.Keys(behavior)) {
-		line("    - name: %s\n      behavior:", name)
+		program := text.List{Key: name}
 		for _, r := range behavior[name] {
-			line("      - %s", r)
+			program.Lines = append(program.Lines, "- "+r.String())
 		}
+		entry.Containers = append(entry.Containers, program)
 	}
+	steps := text.List{Key: "steps"}
 	if c.Wall > 0 {
-		line("  steps:\n  - {at: 0s, stepClock: {by: %v}}", c.Wall)
+		steps.Lines = []string{fmt.Sprintf("- {at: 0s, stepClock: {by: %v}}", c.Wall)}
 	}
-	line("  expect:\n  - {%s}", expect)
-	return File{name, outcome, b.Bytes()}
+	f.Pods, f.Lists = []text.Pod{entry}, []text.List{steps, {Key: "expect", Lines: []string{"- {" + expect + "}"}}}
+	return File{name, outcome, f.Bytes()}
 }
 
 // notation writes delays as in a scenario file.

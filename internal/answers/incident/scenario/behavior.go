@@ -1,11 +1,11 @@
 package scenario
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,8 +17,8 @@ import (
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/scenarios/text"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/format"
 	"probesim.dev/trace"
 )
 
@@ -184,27 +184,25 @@ func podOf(p *incident.Pod) *v1.Pod {
 
 // text returns the scenario file of a behavior.
 func (c *subject) text(b *behavior, expected []*sight, comments []string) []byte {
-	var out bytes.Buffer
-	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
-	for _, text := range append([]string{c.v.Sentence, "t=0 is " + c.when(b.zero) + "."}, comments...) {
-		line("# %s", printable.Text(text))
+	f := text.File{
+		Comments: slices.Concat([]string{c.v.Sentence, "t=0 is " + c.when(b.zero) + "."}, comments),
+		Objects:  []byte("---\n" + printable.Lines(string(c.manifest)) + "---\n"),
+		Name:     "incident-" + c.pod, Spec: [][2]string{{"duration: " + b.duration.String()}},
+		Pods: []text.Pod{{Name: c.pod, Containers: []text.List{{Key: c.container.Name, Lines: c.rules(b)}}}},
 	}
-	line("---\n%s---", printable.Lines(string(c.manifest)))
-	line("apiVersion: %s\nkind: Scenario\nmetadata: {name: incident-%s}\nspec:\n  duration: %v", format.APIVersion,
-		c.pod, b.duration)
-	line("  pods:\n  - name: %s\n    containers:\n    - name: %s\n      behavior:\n%s\n  expect: # what the "+
-		"recording shows", c.pod, c.container.Name, c.rules(b))
+	shown := text.List{Key: "expect", Comment: "what the recording shows"}
 	for _, s := range expected {
 		at := s.at.At.Sub(b.zero)
 		from, to := max(at-c.period, 0), max(min(at+s.at.Within+c.period, b.duration), 0)
-		line("  - {container: %s, within: %v..%v, %s}", c.container.Name, from.Truncate(time.Millisecond),
-			to.Truncate(time.Millisecond), s.expects)
+		shown.Lines = append(shown.Lines, fmt.Sprintf("- {container: %s, within: %v..%v, %s}",
+			c.container.Name, from.Truncate(time.Millisecond), to.Truncate(time.Millisecond), s.expects))
 	}
-	return out.Bytes()
+	f.Lists = []text.List{shown}
+	return f.Bytes()
 }
 
 // rules returns what the program does.
-func (c *subject) rules(b *behavior) string {
+func (c *subject) rules(b *behavior) []string {
 	when, code := "", int32(143) // as most programs end at a SIGTERM
 	part := func(is bool, format string, x any) {
 		if is {
@@ -220,13 +218,13 @@ func (c *subject) rules(b *behavior) string {
 		exit = "never"
 	}
 	if c.kills == "" {
-		return fmt.Sprintf("      - {%sexit: %s}", cmp.Or(when, "after: 1ms, "), exit)
+		return []string{fmt.Sprintf("- {%sexit: %s}", cmp.Or(when, "after: 1ms, "), exit)}
 	}
-	rules := fmt.Sprintf("      - {%s%s: %s}\n", when, c.kills, cmp.Or(c.answer(c.kills, c.probe), "fail"))
+	rules := []string{fmt.Sprintf("- {%s%s: %s}", when, c.kills, cmp.Or(c.answer(c.kills, c.probe), "fail"))}
 	if answer := c.answer(trace.Readiness, c.container.ReadinessProbe); answer != "" {
-		rules += fmt.Sprintf("      - {%sreadiness: %s}\n", when, answer)
+		rules = append(rules, fmt.Sprintf("- {%sreadiness: %s}", when, answer))
 	}
-	return rules + fmt.Sprintf("      - {afterSigterm: %v, exit: %s}", max(b.stop, 0), exit)
+	return append(rules, fmt.Sprintf("- {afterSigterm: %v, exit: %s}", max(b.stop, 0), exit))
 }
 
 // failing matches what a failed probe says about its answer: a status code, that nothing listens,

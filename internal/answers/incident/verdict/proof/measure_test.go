@@ -138,17 +138,17 @@ spec:
 				for _, s := range c.Starts {
 					took := p.starts[min(s.Instance, len(p.starts)-1)]
 					measured++
-					if took < time.Duration(s.Took.Least) || took > time.Duration(s.Took.Greatest) {
+					if took < time.Duration(s.Took.Min) || took > time.Duration(s.Took.Max) {
 						t.Errorf("seed %d, %s: instance %d of %s takes %s to start, and measure says %v to %v\n%s",
-							seed, version, s.Instance, name, took, time.Duration(s.Took.Least),
-							time.Duration(s.Took.Greatest), text)
+							seed, version, s.Instance, name, took, time.Duration(s.Took.Min),
+							time.Duration(s.Took.Max), text)
 					}
-					if width := time.Duration(s.Took.Greatest-s.Took.Least) - p.width; len(programs) == 1 {
+					if width := time.Duration(s.Took.Max-s.Took.Min) - p.width; len(programs) == 1 {
 						exact++
 						if width > widest {
 							widest = width
 							t.Logf("seed %d: %s wider: %s in %v..%v\n%s", seed, width, took,
-								time.Duration(s.Took.Least), time.Duration(s.Took.Greatest), p.yaml)
+								time.Duration(s.Took.Min), time.Duration(s.Took.Max), p.yaml)
 						}
 					}
 				}
