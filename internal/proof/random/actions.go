@@ -1,10 +1,6 @@
 package random
 
-import (
-	"time"
-
-	"go.yaml.in/yaml/v3"
-)
+import "time"
 
 // troubles are the numbers of steps in addition to deletions.
 var troubles = []weighted[span]{{50, span{0, 0}}, {30, span{1, 1}}, {20, span{2, 4}}}
@@ -12,7 +8,7 @@ var troubles = []weighted[span]{{50, span{0, 0}}, {30, span{1, 1}}, {20, span{2,
 // action is the action of a step.
 type action struct {
 	name  string
-	value func(*generator, *pod) *yaml.Node
+	value func(*generator, *pod) tree
 }
 
 // actions are the actions on the node and its pods, except deletions.
@@ -30,95 +26,56 @@ var actions = []weighted[action]{
 
 // shutdownNode needs a kubelet with a shutdown grace period. Other scenarios reboot the node
 // instead.
-func (g *generator) shutdownNode(*pod) *yaml.Node { return inline() }
+func (g *generator) shutdownNode(*pod) tree { return inline() }
 
 // when returns a step with a time, without its action.
-func (g *generator) when(p *pod) *yaml.Node {
+func (g *generator) when(p *pod) tree {
 	if g.percent(30) {
 		return g.since(p)
 	}
-	n := inline()
-	put(n, "at", text(g.draw(g.moment(p))))
-	return n
+	return inline("at", g.draw(g.moment(p)))
 }
 
-func (g *generator) kill(p *pod) *yaml.Node {
-	n := inline()
-	put(n, "pod", text(p.name))
-	put(n, "container", text(one(&g.rng, p.containers...).name))
-	if g.percent(20) {
-		put(n, "reason", text("Error"))
-	}
-	if g.percent(20) {
-		put(n, "remove", literal("true"))
-	}
-	return n
+func (g *generator) kill(p *pod) tree {
+	return inline("pod", p.name, "container", one(&g.rng, p.containers...).name,
+		"reason", g.maybe(20, "Error"), "remove", g.maybe(20, true))
 }
 
 // setDelays makes some calls slower or faster for some time.
-func (g *generator) setDelays(*pod) *yaml.Node {
-	n, delays := inline(), inline()
-	if g.percent(90) {
-		put(n, "for", text(g.draw(g.time(time.Millisecond, g.duration/2))))
-	}
+func (g *generator) setDelays(p *pod) tree {
+	n, delays := g.outage(p), inline()
 	for range g.between(1, 3) {
-		if d := one(&g.rng, nodeDelays...); !has(delays, d.name) {
-			put(delays, d.name, text(g.draw(g.latency(d.usual))))
-		}
+		g.override(delays, one(&g.rng, nodeDelays...))
 	}
-	put(n, "delays", delays)
-	return n
+	return put(n, "delays", delays)
 }
 
 // patch changes the labels of a pod, or the image of one of its containers.
-func (g *generator) patch(p *pod) *yaml.Node {
-	n := inline()
-	put(n, "pod", text(p.name))
+func (g *generator) patch(p *pod) tree {
+	n := inline("pod", p.name)
 	if g.percent(30) {
-		metadata, labels := inline(), inline()
-		put(labels, "release", text(one(&g.rng, "canary", "stable")))
-		put(metadata, one(&g.rng, "labels", "annotations"), labels)
-		put(n, "metadata", metadata)
+		labels := inline("release", one(&g.rng, "canary", "stable"))
+		put(n, "metadata", inline(one(&g.rng, "labels", "annotations"), labels))
 	}
 	if !has(n, "metadata") || g.percent(20) {
-		spec, container := inline(), inline()
-		put(container, "name", text(one(&g.rng, p.containers...).name))
-		put(container, "image", text(one(&g.rng, "app:1", "app:2", "app:3")))
-		put(spec, "containers", &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle,
-			Content: []*yaml.Node{container}})
-		put(n, "spec", spec)
+		container := inline("name", one(&g.rng, p.containers...).name, "image", one(&g.rng, "app:1", "app:2", "app:3"))
+		put(n, "spec", inline("containers", items(container)))
 	}
 	return n
 }
 
-func (g *generator) evict(p *pod) *yaml.Node {
-	n := inline()
-	put(n, "pod", text(p.name))
-	return n
-}
+func (g *generator) evict(p *pod) tree { return inline("pod", p.name) }
 
 // outage returns an outage, usually with a duration.
-func (g *generator) outage(*pod) *yaml.Node {
-	n := inline()
-	if g.percent(90) {
-		put(n, "for", text(g.draw(g.time(time.Millisecond, g.duration/2))))
-	}
-	return n
+func (g *generator) outage(*pod) tree {
+	return inline("for", g.maybe(90, func() any { return g.draw(g.time(time.Millisecond, g.duration/2)) }))
 }
 
-func (g *generator) runtimeOutage(p *pod) *yaml.Node {
-	n := g.outage(p)
-	if g.percent(40) {
-		put(n, "condition", text(one(&g.rng, "RuntimeReady", "NetworkReady")))
-	}
-	return n
+func (g *generator) runtimeOutage(p *pod) tree {
+	return put(g.outage(p), "condition", g.maybe(40, func() any { return one(&g.rng, "RuntimeReady", "NetworkReady") }))
 }
 
 // downtime returns the downtime of the kubelet or the node.
-func (g *generator) downtime(*pod) *yaml.Node {
-	n := inline()
-	if g.percent(70) {
-		put(n, "downtime", text(g.draw(g.time(time.Millisecond, time.Minute))))
-	}
-	return n
+func (g *generator) downtime(*pod) tree {
+	return inline("downtime", g.maybe(70, func() any { return g.draw(g.time(time.Millisecond, time.Minute)) }))
 }

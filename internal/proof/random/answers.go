@@ -1,11 +1,10 @@
 package random
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // Kinds of answers, in addition to the words of the format.
@@ -59,11 +58,11 @@ func (b *program) code(key string) string {
 }
 
 // answer returns an answer in YAML, where a code is a number.
-func (b *program) answer(a string) *yaml.Node {
-	if _, err := strconv.Atoi(a); err == nil {
-		return literal(a)
+func answer(a string) any {
+	if code, err := strconv.Atoi(a); err == nil {
+		return code
 	}
-	return text(a)
+	return a
 }
 
 // lateness returns a latency relative to the timeout of a probe: a part of it, just below or above
@@ -93,24 +92,24 @@ func (b *program) timeoutOf(key string) time.Duration {
 
 // series returns two to five answers. Each can have a count of up to six, except the last one
 // without repeat.
-func (b *program) series(key string, window bool) *yaml.Node {
-	n := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+func (b *program) series(key string, window bool) tree {
+	var all []any
 	repeat := b.percent(35)
 	count := b.between(2, 5)
 	for i := range count {
-		answer := b.bad(key, window)
+		next := b.bad(key, window)
 		if b.percent(50) {
-			answer = b.word(pick(&b.rng, goodAnswers), key)
+			next = b.word(pick(&b.rng, goodAnswers), key)
 		}
 		if (repeat || i < count-1) && b.percent(60) {
-			answer += " x" + strconv.Itoa(b.between(1, 6))
+			next += " x" + strconv.Itoa(b.between(1, 6))
 		}
-		n.Content = append(n.Content, b.answer(answer))
+		all = append(all, answer(next))
 	}
 	if repeat {
-		n.Content = append(n.Content, text("repeat"))
+		all = append(all, "repeat")
 	}
-	return n
+	return items(all...)
 }
 
 // namedAnswers are the names of named answers, by handler.
@@ -124,12 +123,12 @@ var namedAnswers = map[string][]string{
 func (b *program) named(key string) string {
 	handler := b.handlers(key)[0]
 	name := one(&b.rng, namedAnswers[handler]...)
-	answer := b.findNamed(name)
-	if answer == nil {
-		answer = b.namedAnswer(handler, name)
-		b.container.answers.Content = append(b.container.answers.Content, answer)
+	i := slices.IndexFunc(b.container.answers, func(n tree) bool { return textOf(n, "name") == name })
+	if i < 0 {
+		i = len(b.container.answers)
+		b.container.answers = append(b.container.answers, b.namedAnswer(handler, name))
 	}
-	if !has(answer, "ignoreTimeout") {
+	if !has(b.container.answers[i], "ignoreTimeout") {
 		return name
 	}
 	if b.percent(45) {
@@ -139,33 +138,15 @@ func (b *program) named(key string) string {
 	return name + " in " + b.draw(b.lateness(key))
 }
 
-// findNamed returns the answer with a name, or nil.
-func (b *program) findNamed(name string) *yaml.Node {
-	for _, n := range b.container.answers.Content {
-		if n.Content[1].Value == name {
-			return n
-		}
-	}
-	return nil
-}
-
-func (b *program) namedAnswer(handler, name string) *yaml.Node {
+func (b *program) namedAnswer(handler, name string) tree {
 	switch handler {
 	case "httpGet":
 		return b.namedHTTP(name)
 	case "grpc":
 		return b.namedGRPC(name)
 	}
-	n := inline()
-	put(n, "name", text(name))
-	if b.percent(75) {
-		put(n, "code", number(one(&b.rng, 0, 1, 1, 2, 255)))
-	}
-	if b.percent(70) {
-		put(n, "ignoreTimeout", literal("true"))
-	}
-	put(n, "body", text(b.body()))
-	return n
+	code := b.maybe(75, func() any { return one(&b.rng, 0, 1, 1, 2, 255) })
+	return inline("name", name, "code", code, "ignoreTimeout", b.maybe(70, true), "body", b.body())
 }
 
 // body returns the output of a command: usually a line, sometimes text in a multi-byte script,

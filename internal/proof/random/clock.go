@@ -3,8 +3,6 @@ package random
 import (
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"probesim.dev/internal/value"
 )
 
@@ -19,18 +17,16 @@ var clockSteps = []weighted[[2]time.Duration]{
 
 // stepClock returns some steps of the wall clock, more often back than forward. They use a separate
 // stream of numbers.
-func (g *generator) stepClock() []*yaml.Node {
+func (g *generator) stepClock() []tree {
 	aside := g.aside()
-	var steps []*yaml.Node
+	var steps []tree
 	for range aside.between(1, 3) {
-		n, action, size := aside.when(one(&aside.rng, g.pods...)), inline(), pick(&aside.rng, clockSteps)
+		n, size := aside.when(one(&aside.rng, g.pods...)), pick(&aside.rng, clockSteps)
 		by := value.Format(aside.time(size[0], size[1]))
 		if aside.percent(60) {
 			by = "-" + by
 		}
-		put(action, "by", text(by))
-		put(n, "stepClock", action)
-		steps = append(steps, n)
+		steps = append(steps, put(n, "stepClock", inline("by", by)))
 	}
 	return steps
 }

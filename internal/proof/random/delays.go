@@ -1,10 +1,6 @@
 package random
 
-import (
-	"time"
-
-	"go.yaml.in/yaml/v3"
-)
+import "time"
 
 // delay is a delay that scenarios can override, with its default.
 type delay struct {
@@ -40,25 +36,25 @@ var containerDelays = []delay{
 // imagePull has a typical value instead of its default, which is 0.
 var imagePull = delay{"imagePull", 900 * time.Millisecond}
 
-// putDelays overrides up to four delays, with a probability of 20%, and often the time of an image
+// delays overrides up to four delays, with a probability of 20%, and often the time of an image
 // pull if pulls is true.
-func (g *generator) putDelays(n *yaml.Node, delays []delay, pulls bool) {
+func (g *generator) delays(delays []delay, pulls bool) tree {
 	overridden := inline()
-	override := func(d delay) {
-		if !has(overridden, d.name) {
-			put(overridden, d.name, text(g.draw(g.latency(d.usual))))
-		}
-	}
 	if g.percent(20) {
 		for range g.between(1, 4) {
-			override(one(&g.rng, delays...))
+			g.override(overridden, one(&g.rng, delays...))
 		}
 	}
 	if pulls && g.percent(60) {
-		override(imagePull)
+		g.override(overridden, imagePull)
 	}
-	if len(overridden.Content) > 0 {
-		put(n, "delays", overridden)
+	return filled(overridden)
+}
+
+// override draws a delay that the mapping does not have yet.
+func (g *generator) override(delays tree, d delay) {
+	if !has(delays, d.name) {
+		put(delays, d.name, g.draw(g.latency(d.usual)))
 	}
 }
 

@@ -1,105 +1,85 @@
 package random
 
 import (
+	"slices"
 	"strings"
 	"time"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // handlers are the handlers of probes.
 var handlers = []weighted[string]{{48, "exec"}, {32, "httpGet"}, {8, "tcpSocket"}, {12, "grpc"}}
 
-// putHandler adds a handler to a probe and returns the name of the handler.
-func (g *generator) putHandler(c *container, probe *yaml.Node) string {
-	name, n := pick(&g.rng, handlers), inline()
-	put(probe, name, n)
-	switch name {
+// action draws the field of a probe's handler.
+func (g *generator) action(c *container, handler string) tree {
+	switch handler {
 	case "exec":
-		put(n, "command", texts(one(&g.rng, g.commands(c)...)...))
+		return inline("command", one(&g.rng, g.commands(c)...))
 	case "httpGet":
-		g.putHTTPGet(c, n)
+		return g.httpGet(c)
 	case "tcpSocket":
-		put(n, "port", g.port(c))
-		g.putHost(n)
-	case "grpc":
-		put(n, "port", number(one(&g.rng, 5000, 50051)))
-		if g.percent(40) {
-			put(n, "service", text(one(&g.rng, "", "live")))
-		}
-		if aside := g.aside(); aside.percent(40) { // the API server drops this field while its feature gate is off
-			put(n, "mode", text(one(&aside.rng, "TLS", "TLS", "Plaintext")))
-		}
+		return inline("port", g.port(c), "host", g.host())
 	}
-	return name
+	n := inline("port", one(&g.rng, 5000, 50051), "service", g.maybe(40, func() any { return one(&g.rng, "", "live") }))
+	aside := g.aside() // the API server drops the mode while its feature gate is off
+	return put(n, "mode", aside.maybe(40, func() any { return one(&aside.rng, "TLS", "TLS", "Plaintext") }))
 }
 
-func (g *generator) putHTTPGet(c *container, n *yaml.Node) {
-	if g.percent(75) {
-		put(n, "path", text(one(&g.rng, "/healthz", "/ready?full=1&x", "live", "/a b/%2f/é", "//elsewhere/up", "")))
-	}
-	put(n, "port", g.port(c))
-	if g.percent(25) {
-		put(n, "scheme", text("HTTPS"))
-	}
-	g.putHost(n)
+func (g *generator) httpGet(c *container) tree {
+	n := inline("path", g.maybe(75, func() any {
+		return one(&g.rng, "/healthz", "/ready?full=1&x", "live", "/a b/%2f/é", "//elsewhere/up", "")
+	}))
+	put(n, "port", g.port(c), "scheme", g.maybe(25, "HTTPS"), "host", g.host())
 	g.putProtocol(c, n)
 	if g.percent(15) {
-		header := inline()
-		put(header, "name", text(one(&g.rng, "Host", "accept", "X-Probe")))
-		put(header, "value", text(one(&g.rng, "", "shop.example.com")))
-		put(n, "httpHeaders", list(header))
+		name := one(&g.rng, "Host", "accept", "X-Probe")
+		add(n, "httpHeaders", inline("name", name, "value", one(&g.rng, "", "shop.example.com")))
 	}
+	return n
 }
 
 // putProtocol sets the protocol of some requests, usually to HTTP/2 without TLS. The API server
 // rejects a host with HTTP/2.
-func (g *generator) putProtocol(c *container, n *yaml.Node) {
+func (g *generator) putProtocol(c *container, n tree) {
 	aside := g.aside()
 	if has(n, "scheme") || has(n, "host") || !aside.percent(15) {
 		return
 	}
 	protocol := one(&aside.rng, "HTTP2", "HTTP2", "HTTP2", "HTTP1")
-	put(n, "protocol", text(protocol))
+	put(n, "protocol", protocol)
 	c.http2 = c.http2 || protocol == "HTTP2"
 }
 
-// putHost sets the host of some requests.
-func (g *generator) putHost(n *yaml.Node) {
+// host returns the host of some requests, and nil for others.
+func (g *generator) host() any {
 	if !g.percent(7) {
-		return
+		return nil
 	}
 	host, aside := one(&g.rng, "10.0.0.9", "127.0.0.1", "::1", "::ffff:10.1.2.3"), g.aside()
 	if aside.percent(40) {
 		host = one(&aside.rng, "localhost", "Localhost", "localhost.", "shop.example.com", "localhost:80")
 	}
-	put(n, "host", text(host))
+	return host
 }
 
 // port returns a port by its number or by its name. Sometimes the name does not exist.
-func (g *generator) port(c *container) *yaml.Node {
+func (g *generator) port(c *container) any {
 	if g.percent(70) {
-		return number(one(&g.rng, 80, 443, 8080, 65535))
+		return one(&g.rng, 80, 443, 8080, 65535)
 	}
 	if g.percent(8) {
-		return text("nowhere")
+		return "nowhere"
 	}
 	if !has(c.spec, "ports") {
-		web := inline()
-		put(web, "name", text("web"))
-		put(web, "containerPort", number(g.between(1, 65535)))
-		put(c.spec, "ports", list(web))
+		add(c.spec, "ports", inline("name", "web", "containerPort", g.between(1, 65535)))
 	}
-	return text("web")
+	return "web"
 }
 
 // handlers returns the distinct handlers of the probes or the hook of a key.
 func (b *program) handlers(key string) []string {
 	var names []string
-	seen := map[string]bool{}
 	for _, p := range b.container.probes {
-		if (key == p.key || key == "probes") && !seen[p.handler] {
-			seen[p.handler] = true
+		if (key == p.key || key == "probes") && !slices.Contains(names, p.handler) {
 			names = append(names, p.handler)
 		}
 	}
@@ -145,70 +125,60 @@ func (b *program) fit(kind, key string) string {
 }
 
 // grpcCodes are the possible statuses of a gRPC health check.
-var grpcCodes = []string{"SERVING", "NOT_SERVING", "UNKNOWN", "SERVICE_UNKNOWN", "UNIMPLEMENTED", "NOT_FOUND",
-	"UNAVAILABLE", "DEADLINE_EXCEEDED"}
+var grpcCodes = []string{"SERVING", "NOT_SERVING", "UNKNOWN", "SERVICE_UNKNOWN", "UNIMPLEMENTED",
+	"NOT_FOUND", "UNAVAILABLE", "DEADLINE_EXCEEDED"}
 
 // namedGRPC returns a named answer of a gRPC health check.
-func (b *program) namedGRPC(name string) *yaml.Node {
-	n := inline()
-	put(n, "name", text(name))
+func (b *program) namedGRPC(name string) tree {
 	if name == "draining" {
-		put(n, "code", text(one(&b.rng, grpcCodes...)))
-	} else {
-		put(n, "transportError", text("tls: first record does not look like a TLS handshake"))
+		return inline("name", name, "code", one(&b.rng, grpcCodes...))
 	}
-	return n
+	return inline("name", name, "transportError", "tls: first record does not look like a TLS handshake")
 }
 
 // namedHTTP returns a named answer of an HTTP request.
-func (b *program) namedHTTP(name string) *yaml.Node {
-	n := inline()
-	put(n, "name", text(name))
+func (b *program) namedHTTP(name string) tree {
+	n := inline("name", name)
 	switch name {
 	case "moved":
-		put(n, "code", number(one(&b.rng, 301, 302, 303, 307, 308)))
+		put(n, "code", one(&b.rng, 301, 302, 303, 307, 308))
 		put(n, "location", b.location("/up", "up/", "?again", "http://10.64.0.1/", "https://10.64.0.1:81/up",
 			"//10.64.0.1:82"))
-		put(n, "then", text(one(&b.rng, "ok", "fail", "hang", "down", "moved", "moved", "moved", "moved",
-			"moved in 20ms", "ok in 900ms", "moved in 300ms", "error", "warn")))
+		put(n, "then", one(&b.rng, "ok", "fail", "hang", "down", "moved", "moved", "moved", "moved", "moved in 20ms",
+			"ok in 900ms", "moved in 300ms", "error", "warn"))
 	case "away":
-		put(n, "code", number(one(&b.rng, 302, 307)))
-		put(n, "location", b.location("http://example.com/", "https://10.9.9.9/up"))
-		put(n, "body", text(b.body()))
+		put(n, "code", one(&b.rng, 302, 307), "location", b.location("http://example.com/", "https://10.9.9.9/up"),
+			"body", b.body())
 	case "odd":
-		put(n, "code", number(one(&b.rng, 101, 103, 204, 299, 300, 304, 399, 400, 429, 599)))
-		put(n, "body", text(b.body()))
+		put(n, "code", one(&b.rng, 101, 103, 204, 299, 300, 304, 399, 400, 429, 599), "body", b.body())
 	default:
-		put(n, "transportError", text(one(&b.rng, "read: connection reset by peer",
-			"http: server gave HTTP response to HTTPS client")))
+		put(n, "transportError", one(&b.rng, "read: connection reset by peer",
+			"http: server gave HTTP response to HTTPS client"))
 	}
 	b.putBodyEnd(n)
 	return n
 }
 
 // putBodyEnd lets the bodies of some answers end after their header.
-func (b *program) putBodyEnd(answer *yaml.Node) {
-	aside, code := b.aside(), get(answer, "code")
-	if code == nil || !aside.percent(25) {
-		return
-	}
-	switch code.Value {
-	case "101", "103", "204", "304": // without a body
+func (b *program) putBodyEnd(answer tree) {
+	aside, code := b.aside(), textOf(answer, "code")
+	// without a body
+	if code == "" || !aside.percent(25) || slices.Contains([]string{"101", "103", "204", "304"}, code) {
 		return
 	}
 	end := aside.draw(aside.time(50*time.Millisecond, 3*time.Second))
 	if aside.percent(35) {
 		end = "never"
 	}
-	put(answer, "bodyEnd", text(end))
+	put(answer, "bodyEnd", end)
 }
 
 // location returns one of the targets for a redirect. Targets of requests over HTTP/2 without TLS
 // do not use https.
-func (b *program) location(targets ...string) *yaml.Node {
+func (b *program) location(targets ...string) string {
 	target := one(&b.rng, targets...)
 	if b.container.http2 {
 		target = strings.Replace(target, "https:", "http:", 1)
 	}
-	return text(target)
+	return target
 }

@@ -1,10 +1,6 @@
 package random
 
-import (
-	"time"
-
-	"go.yaml.in/yaml/v3"
-)
+import "time"
 
 // hooks are the combinations of lifecycle hooks.
 var hooks = []weighted[[]string]{
@@ -22,22 +18,18 @@ func (g *generator) putHooks(p *pod) {
 		}
 		lifecycle := inline()
 		for _, hook := range pick(&g.rng, hooks) {
-			aside, handler, action := g.aside(), inline(), inline()
+			aside, handler := g.aside(), inline()
 			switch {
 			case !g.percent(70):
-				put(action, "seconds", number(g.between(0, min(p.grace, 20))))
-				put(handler, "sleep", action)
+				put(handler, "sleep", inline("seconds", g.between(0, min(p.grace, 20))))
 			case aside.percent(60):
-				put(action, "command", texts(one(&g.rng, g.commands(c)...)...))
-				put(handler, "exec", action)
+				put(handler, "exec", inline("command", one(&g.rng, g.commands(c)...)))
 				c.hooks = append(c.hooks, askingHook{hook, "exec"})
 			case aside.percent(92):
-				aside.putHTTPGet(c, action)
-				put(handler, "httpGet", action)
+				put(handler, "httpGet", aside.httpGet(c))
 				c.hooks = append(c.hooks, askingHook{hook, "httpGet"})
 			default:
-				put(action, "port", number(80))
-				put(handler, "tcpSocket", action)
+				put(handler, "tcpSocket", inline("port", 80))
 			}
 			put(lifecycle, hook, handler)
 		}
@@ -64,32 +56,26 @@ func (b *program) answersHooks() {
 		kind := pick(&b.rng, hookAnswers[hook.handler])
 		if kind == late {
 			longest := time.Duration(b.pod.grace+3) * time.Second
-			put(r, hook.key, text("ok in "+b.draw(b.time(time.Millisecond, min(longest, time.Minute)))))
+			put(r, hook.key, "ok in "+b.draw(b.time(time.Millisecond, min(longest, time.Minute))))
 			continue
 		}
-		put(r, hook.key, b.answer(b.word(kind, hook.key)))
+		put(r, hook.key, answer(b.word(kind, hook.key)))
 	}
 }
 
 // putStopSignals sets the stop signals of containers in some pods. The API server then requires the
 // OS of the pod.
-func (g *generator) putStopSignals(p *pod, spec *yaml.Node) {
+func (g *generator) putStopSignals(p *pod, spec tree) {
 	aside := g.aside()
 	if !aside.percent(8) {
 		return
 	}
 	p.signals = true
-	os := inline()
-	put(os, "name", text("linux"))
-	put(spec, "os", os)
+	put(spec, "os", inline("name", "linux"))
 	for _, c := range p.all() {
-		if c.kind == initOnce || !aside.percent(70) {
-			continue
+		if c.kind != initOnce && aside.percent(70) {
+			signal := one(&aside.rng, "SIGQUIT", "SIGUSR1", "SIGRTMIN+3", "SIGKILL", "SIGTERM")
+			put(field(c.spec, "lifecycle"), "stopSignal", signal)
 		}
-		if !has(c.spec, "lifecycle") {
-			put(c.spec, "lifecycle", inline())
-		}
-		put(get(c.spec, "lifecycle"), "stopSignal",
-			text(one(&aside.rng, "SIGQUIT", "SIGUSR1", "SIGRTMIN+3", "SIGKILL", "SIGTERM")))
 	}
 }

@@ -1,9 +1,8 @@
 package random
 
 import (
+	"slices"
 	"time"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // kind is the kind of a container.
@@ -37,25 +36,17 @@ func (g *generator) drawInitContainers() []*container {
 	return list
 }
 
-// putContainers adds the containers of the pod to its spec.
-func (p *pod) putContainers(spec *yaml.Node) {
-	for _, l := range []struct {
-		name       string
-		containers []*container
-	}{{"initContainers", p.init}, {"containers", p.containers}} {
-		if len(l.containers) == 0 {
-			continue
-		}
-		n := list()
-		for _, c := range l.containers {
-			n.Content = append(n.Content, c.spec)
-		}
-		put(spec, l.name, n)
+// specs returns the manifests of containers.
+func specs(containers []*container) []tree {
+	var all []tree
+	for _, c := range containers {
+		all = append(all, c.spec)
 	}
+	return all
 }
 
 // all returns the containers of the pod, init containers first.
-func (p *pod) all() []*container { return append(append([]*container{}, p.init...), p.containers...) }
+func (p *pod) all() []*container { return slices.Concat(p.init, p.containers) }
 
 // ends are the ways in which a regular init container exits, except the default: with code 0 after
 // a second.
@@ -67,15 +58,11 @@ var ends = []weighted[func(*program)]{
 }
 
 func (b *program) succeedsAfter() {
-	r := inline()
-	b.after(r, 10*time.Millisecond, 40*time.Second)
-	b.exit(r, 0)
+	b.add("after", b.after(10*time.Millisecond, 40*time.Second), "exit", 0)
 }
 
 // succeedsAtLast makes some instances fail before one succeeds.
 func (b *program) succeedsAtLast() {
-	r := inline()
-	put(r, "instance", literal(one(&b.rng, "0", "..1", "..2", "..3")))
-	b.after(r, 10*time.Millisecond, 10*time.Second)
-	b.exit(r, one(&b.rng, 1, 1, 2, 137))
+	failing := literal(one(&b.rng, "0", "..1", "..2", "..3"))
+	b.add("instance", failing, "after", b.after(10*time.Millisecond, 10*time.Second), "exit", one(&b.rng, 1, 1, 2, 137))
 }

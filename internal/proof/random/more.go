@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"probesim.dev/internal/value"
 )
 
@@ -14,34 +12,30 @@ import (
 // moment, rules with since and endpoints, pods on the network of the node and with several volumes,
 // slow returns of StopContainer, and steps about all kinds of containers. The features have their
 // own stream of numbers, and spec is the spec of the scenario.
-func (g *generator) addMore(spec *yaml.Node) {
+func (g *generator) addMore(spec tree) {
 	more := *g
 	more.state ^= 0x1f83d9ab
+	entries := get(spec, "pods").Content
 	for i, p := range more.pods {
-		entry, podSpec := get(spec, "pods").Content[i], get(p.manifest, "spec")
-		if more.percent(6) {
-			put(podSpec, "hostNetwork", literal("true"))
+		put(p.spec, "hostNetwork", more.maybe(6, true))
+		if more.percent(8) {
+			more.putVolumes(p)
 		}
 		if more.percent(8) {
-			more.putVolumes(p, podSpec)
+			more.answerAtEndpoint(p, entries[i])
 		}
 		if more.percent(8) {
-			more.answerAtEndpoint(p, entry)
-		}
-		if more.percent(8) {
-			more.failSince(p, entry)
+			more.failSince(p, entries[i])
 		}
 		if more.percent(10) {
-			addTo(spec, "steps", more.endAnyContainer(p))
+			add(spec, "steps", more.endAnyContainer(p))
 		}
 		if len(p.init) > 0 && more.percent(15) {
-			addTo(spec, "steps", more.patchInitImage(p))
+			add(spec, "steps", more.patchInitImage(p))
 		}
 	}
 	if more.percent(8) {
-		if delays := field(spec, "delays"); !has(delays, "stopReturn") {
-			put(delays, "stopReturn", text(more.draw(more.latency(80*time.Millisecond))))
-		}
+		more.override(field(spec, "delays"), delay{"stopReturn", 80 * time.Millisecond})
 	}
 	if more.percent(9) {
 		more.addReplicas(spec)
@@ -52,188 +46,151 @@ func (g *generator) addMore(spec *yaml.Node) {
 	}
 	for i, p := range more.pods {
 		if more.percent(5) {
-			more.exitWhile(p, get(spec, "pods").Content[i])
+			more.exitWhile(p, entries[i])
 		}
 	}
 	for i, p := range more.pods {
 		if more.percent(12) {
-			more.answerForAnother(p, get(spec, "pods").Content[i])
+			more.answerForAnother(p, entries[i])
 		}
 	}
 }
 
 // putVolumes gives a pod up to three more volumes, each of which some of its containers mount.
-func (g *generator) putVolumes(p *pod, podSpec *yaml.Node) {
+func (g *generator) putVolumes(p *pod) {
 	for _, name := range []string{"cache", "data", "logs"}[:g.between(1, 3)] {
-		volume := inline()
-		put(volume, "name", text(name))
-		put(volume, "emptyDir", inline())
-		addTo(podSpec, "volumes", volume)
+		add(p.spec, "volumes", inline("name", name, "emptyDir", inline()))
 		for _, c := range p.all() {
 			if g.percent(50) {
-				mount := inline()
-				put(mount, "name", text(name))
-				put(mount, "mountPath", text("/"+name))
-				addTo(c.spec, "volumeMounts", mount)
+				add(c.spec, "volumeMounts", inline("name", name, "mountPath", "/"+name))
 			}
 		}
 	}
 }
 
 // answerAtEndpoint makes an endpoint of a container fail for some time.
-func (g *generator) answerAtEndpoint(p *pod, entry *yaml.Node) {
+func (g *generator) answerAtEndpoint(p *pod, entry tree) {
 	c := one(&g.rng, p.all()...)
 	if len(c.probes) == 0 {
 		return
 	}
 	asking := one(&g.rng, c.probes...)
-	endpoint := endpointOf(asking.handler, get(get(c.spec, asking.key+"Probe"), asking.handler))
 	b := &program{generator: g, pod: p, container: c}
-	r, answers := b.rule(), inline()
+	r := b.rule()
 	b.clock(r)
 	b.window(r)
-	answers.Content = append(answers.Content, text(endpoint), b.answer(b.bad(asking.key, true)))
-	put(r, "endpoints", answers)
+	put(r, "endpoints", inline(asking.endpoint(), answer(b.bad(asking.key, true))))
 	b.addRules(entry)
 }
 
 // answerForAnother makes a container answer the plain HTTP probes at an endpoint of another one, as
 // a mesh agent does. Its own probes are plain HTTP too, because its rules hold for all.
-func (g *generator) answerForAnother(p *pod, entry *yaml.Node) {
+func (g *generator) answerForAnother(p *pod, entry tree) {
 	for _, c := range p.containers {
 		agents := slices.DeleteFunc(p.all(), func(other *container) bool {
 			return other == c || slices.ContainsFunc(other.probes,
 				func(q *probe) bool { return q.handler != "httpGet" }) ||
-				slices.Contains(p.init, other) &&
-					!(has(other.spec, "restartPolicy") && get(other.spec, "restartPolicy").Value == "Always")
+				slices.Contains(p.init, other) && textOf(other.spec, "restartPolicy") != "Always"
 		})
 		for _, asking := range c.probes {
-			endpoint := endpointOf(asking.handler, get(get(c.spec, asking.key+"Probe"), asking.handler))
-			if len(agents) == 0 || !strings.HasPrefix(endpoint, "http:") {
-				continue
+			if len(agents) > 0 && strings.HasPrefix(asking.endpoint(), "http:") {
+				b := &program{generator: g, pod: p, container: c}
+				b.add("endpoints", inline(asking.endpoint(), inline("answeredBy", one(&g.rng, agents...).name)))
+				b.addRules(entry)
+				return
 			}
-			by, answers, r := inline(), inline(), inline()
-			put(by, "answeredBy", text(one(&g.rng, agents...).name))
-			answers.Content = append(answers.Content, text(endpoint), by)
-			put(r, "endpoints", answers)
-			b := &program{generator: g, pod: p, container: c, rules: []*yaml.Node{r}}
-			b.addRules(entry)
-			return
 		}
 	}
 }
 
-// endpointOf returns the endpoint of a handler in the notation of rules.
-func endpointOf(handler string, n *yaml.Node) string {
-	of := func(key string) string {
-		if !has(n, key) {
-			return ""
-		}
-		return get(n, key).Value
-	}
-	switch handler {
+// endpoint returns the endpoint of a probe in the notation of rules.
+func (p *probe) endpoint() string {
+	port := textOf(p.action, "port")
+	switch p.handler {
 	case "exec":
 		var words []string
-		for _, word := range get(n, "command").Content {
+		for _, word := range get(p.action, "command").Content {
 			words = append(words, word.Value)
 		}
 		return "exec:" + strings.Join(strings.Fields(strings.Join(words, " ")), " ")
 	case "httpGet":
-		scheme := "http:"
-		if of("scheme") == "HTTPS" {
-			scheme = "https:"
+		scheme := "http"
+		if has(p.action, "scheme") {
+			scheme = "https"
 		}
-		return scheme + of("port") + "/" + strings.TrimPrefix(of("path"), "/")
+		return scheme + ":" + port + "/" + strings.TrimPrefix(textOf(p.action, "path"), "/")
 	case "grpc":
-		return strings.TrimSuffix("grpc:"+of("port")+"/"+of("service"), "/")
+		return strings.TrimSuffix("grpc:"+port+"/"+textOf(p.action, "service"), "/")
 	}
-	return "tcp:" + of("port")
+	return "tcp:" + port
 }
 
 // failSince makes the probes of a container fail some time after a moment, or makes it exit.
-func (g *generator) failSince(p *pod, entry *yaml.Node) {
-	c := one(&g.rng, p.all()...)
-	b := &program{generator: g, pod: p, container: c}
-	since := g.since(one(&g.rng, g.pods...))
-	r := inline()
-	r.Content = append(r.Content, since.Content...)
-	b.rules = append(b.rules, r)
-	if len(c.probes) > 0 && g.percent(70) {
+func (g *generator) failSince(p *pod, entry tree) {
+	b := &program{generator: g, pod: p, container: one(&g.rng, p.all()...)}
+	r := g.since(one(&g.rng, g.pods...))
+	b.rules = []tree{r}
+	if len(b.container.probes) > 0 && g.percent(70) {
 		b.window(r)
 		b.fail(r, b.target())
 	} else {
-		put(r, "exit", number(pick(&g.rng, exitCodes)))
+		put(r, "exit", pick(&g.rng, exitCodes))
 	}
 	b.addRules(entry)
 }
 
 // exitWhile makes each instance of a container exit that runs within some time after a moment, or
 // before a moment.
-func (g *generator) exitWhile(p *pod, entry *yaml.Node) {
+func (g *generator) exitWhile(p *pod, entry tree) {
 	b := &program{generator: g, pod: p, container: one(&g.rng, p.all()...)}
-	r, since := inline(), g.since(one(&g.rng, g.pods...))
+	r := g.since(one(&g.rng, g.pods...))
 	if g.percent(50) {
-		r.Content = append(r.Content, since.Content...)
 		b.window(r)
 	} else {
-		put(r, "until", get(since, "since"))
-		put(r, "after", text(b.draw(b.time(500*time.Millisecond, 20*time.Second))))
+		r = inline("until", get(r, "since"), "after", b.draw(b.time(500*time.Millisecond, 20*time.Second)))
 	}
-	put(r, "exit", number(pick(&g.rng, exitCodes)))
-	b.rules = append(b.rules, r)
+	b.rules = []tree{put(r, "exit", pick(&g.rng, exitCodes))}
 	b.addRules(entry)
 }
 
 // addRules adds the rules and the named answers of a program to the entry of its pod, after the
 // rules that are there.
-func (b *program) addRules(pod *yaml.Node) {
-	if !has(pod, "containers") {
-		put(pod, "containers", list())
+func (b *program) addRules(pod tree) {
+	var entry tree
+	if containers := get(pod, "containers"); containers != nil {
+		i := slices.IndexFunc(containers.Content, func(n tree) bool { return textOf(n, "name") == b.container.name })
+		if i >= 0 {
+			entry = containers.Content[i]
+		}
 	}
-	containers := get(pod, "containers")
-	i := slices.IndexFunc(containers.Content,
-		func(n *yaml.Node) bool { return get(n, "name").Value == b.container.name })
-	if i < 0 {
-		entry := object()
-		put(entry, "name", text(b.container.name))
-		containers.Content, i = append(containers.Content, entry), len(containers.Content)
+	if entry == nil {
+		entry = block("name", b.container.name)
+		add(pod, "containers", entry)
 	}
-	entry := containers.Content[i]
-	if len(b.container.answers.Content) > 0 && !has(entry, "answers") {
+	if answers := get(entry, "answers"); answers != nil {
+		answers.Content = b.container.answers
+	} else {
 		put(entry, "answers", b.container.answers)
 	}
-	for _, r := range b.rules {
-		addTo(entry, "behavior", r)
-	}
+	add(entry, "behavior", b.rules...)
 }
 
 // endAnyContainer returns a step that ends a container of any kind, half of the time with SIGTERM.
-func (g *generator) endAnyContainer(p *pod) *yaml.Node {
-	n, kill := g.when(p), inline()
-	put(kill, "pod", text(p.name))
-	put(kill, "container", text(one(&g.rng, p.all()...).name))
-	if g.percent(50) {
-		put(kill, "signal", text("SIGTERM"))
-	}
-	put(n, "kill", kill)
-	return n
+func (g *generator) endAnyContainer(p *pod) tree {
+	n, name := g.when(p), one(&g.rng, p.all()...).name
+	return put(n, "kill", inline("pod", p.name, "container", name, "signal", g.maybe(50, "SIGTERM")))
 }
 
 // patchInitImage returns a step that changes the image of an init container or a sidecar.
-func (g *generator) patchInitImage(p *pod) *yaml.Node {
-	n, value, patch, container := g.when(p), inline(), inline(), inline()
-	put(container, "name", text(one(&g.rng, p.init...).name))
-	put(container, "image", text(one(&g.rng, "app:2", "app:3")))
-	addTo(patch, "initContainers", container)
-	put(value, "pod", text(p.name))
-	put(value, "spec", patch)
-	put(n, "patch", value)
-	return n
+func (g *generator) patchInitImage(p *pod) tree {
+	n, spec := g.when(p), inline()
+	add(spec, "initContainers", inline("name", one(&g.rng, p.init...).name, "image", one(&g.rng, "app:2", "app:3")))
+	return put(n, "patch", inline("pod", p.name, "spec", spec))
 }
 
 // addReplicas adds a workload with replicas that come one after the other, or a crowd of them that
 // come at once. At one moment all of them fail or exit.
-func (g *generator) addReplicas(spec *yaml.Node) {
+func (g *generator) addReplicas(spec tree) {
 	p := &pod{name: "crowd", grace: g.number(graces), at: g.odd(time.Millisecond, g.duration/4)}
 	count, stagger := g.between(20, 60), "0s"
 	if g.percent(50) {
@@ -245,28 +202,21 @@ func (g *generator) addReplicas(spec *yaml.Node) {
 		p.probeLessOften()
 	}
 	p.manifest = workloadOf(p)
-	entry := g.podBehavior(p)
-	put(entry, "replicas", number(count))
-	put(entry, "stagger", text(stagger))
+	entry := put(g.podBehavior(p), "replicas", count, "stagger", stagger)
 	for _, c := range p.containers {
 		g.failTogether(p, c, entry)
 	}
-	if has(spec, "steps") {
-		for _, step := range get(spec, "steps").Content {
+	if steps := get(spec, "steps"); steps != nil {
+		for _, step := range steps.Content {
 			if deletion := get(step, "delete"); deletion != nil && !has(deletion, "pod") {
-				put(deletion, "pod", text(g.pods[0].name)) // it was the only pod
+				put(deletion, "pod", g.pods[0].name) // it was the only pod
 			}
 		}
 	}
-	pods := get(spec, "pods")
-	pods.Content = append(pods.Content, entry)
+	add(spec, "pods", entry)
 	g.crowd = []*pod{p}
 	if g.percent(30) {
-		n, remove := inline(), inline()
-		put(n, "at", text(g.draw(g.moment(p))))
-		put(remove, "pod", text(p.name))
-		put(n, "delete", remove)
-		addTo(spec, "steps", n)
+		add(spec, "steps", inline("at", g.draw(g.moment(p)), "delete", inline("pod", p.name)))
 	}
 }
 
@@ -275,10 +225,9 @@ func (g *generator) addReplicas(spec *yaml.Node) {
 func (p *pod) probeLessOften() {
 	for _, c := range p.all() {
 		for _, probe := range c.probes {
-			n := get(c.spec, probe.key+"Probe")
-			if has(n, "periodSeconds") && len(get(n, "periodSeconds").Value) == 1 &&
-				get(n, "periodSeconds").Value < "5" {
-				get(n, "periodSeconds").Value = "5"
+			period := get(get(c.spec, probe.key+"Probe"), "periodSeconds")
+			if period != nil && len(period.Value) == 1 && period.Value < "5" {
+				period.Value = "5"
 			}
 		}
 	}
@@ -286,52 +235,40 @@ func (p *pod) probeLessOften() {
 
 // failTogether makes a container of all replicas fail or exit. With at, or if they came at once,
 // they do so at the same moment.
-func (g *generator) failTogether(p *pod, c *container, entry *yaml.Node) {
+func (g *generator) failTogether(p *pod, c *container, entry tree) {
 	b := &program{generator: g, pod: p, container: c}
-	r := inline()
-	b.rules = append(b.rules, r)
+	r := b.add()
 	b.clock(r)
 	if len(c.probes) > 0 && g.percent(60) {
 		b.window(r)
-		put(r, "probes", text(one(&g.rng, "fail", "fail", "down", "hang")))
+		put(r, "probes", one(&g.rng, "fail", "fail", "down", "hang"))
 	} else {
-		put(r, "exit", number(pick(&g.rng, exitCodes)))
+		put(r, "exit", pick(&g.rng, exitCodes))
 	}
 	b.addRules(entry)
 }
 
 // workloadOf returns the workload whose template is the manifest of a pod: a Job if the pod does
 // not always restart, otherwise a Deployment.
-func workloadOf(p *pod) *yaml.Node {
-	n, metadata, spec, template, podMetadata, labels := object(), inline(), object(), object(), inline(), inline()
-	kind, apiVersion, podSpec := "Deployment", "apps/v1", get(p.manifest, "spec")
-	if has(podSpec, "restartPolicy") && get(podSpec, "restartPolicy").Value != "Always" {
-		kind, apiVersion = "Job", "batch/v1"
+func workloadOf(p *pod) tree {
+	labels := inline("app", p.name)
+	metadata := inline("labels", labels, "finalizers", get(get(p.manifest, "metadata"), "finalizers"))
+	template := block("metadata", metadata, "spec", p.spec)
+	if policy := textOf(p.spec, "restartPolicy"); policy != "" && policy != "Always" {
+		return block("apiVersion", "batch/v1", "kind", "Job", "metadata", inline("name", p.name), "spec",
+			block("template", template))
 	}
-	put(n, "apiVersion", text(apiVersion))
-	put(n, "kind", text(kind))
-	put(metadata, "name", text(p.name))
-	put(n, "metadata", metadata)
-	put(n, "spec", spec)
-	put(labels, "app", text(p.name))
-	put(podMetadata, "labels", labels)
-	if of := get(p.manifest, "metadata"); has(of, "finalizers") {
-		put(podMetadata, "finalizers", get(of, "finalizers"))
-	}
-	put(template, "metadata", podMetadata)
-	put(template, "spec", podSpec)
-	if kind == "Deployment" {
-		selector := inline()
-		put(selector, "matchLabels", labels)
-		put(spec, "selector", selector)
-		remove(podSpec, "activeDeadlineSeconds")
-	}
-	put(spec, "template", template)
-	return n
+	remove(p.spec, "activeDeadlineSeconds")
+	return deploymentOf(p.name, block("selector", inline("matchLabels", labels), "template", template))
+}
+
+// deploymentOf returns a Deployment.
+func deploymentOf(name string, spec tree) tree {
+	return block("apiVersion", "apps/v1", "kind", "Deployment", "metadata", inline("name", name), "spec", spec)
 }
 
 // remove removes a field of a mapping.
-func remove(n *yaml.Node, key string) {
+func remove(n tree, key string) {
 	for i := 0; i < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {
 			n.Content = slices.Delete(n.Content, i, i+2)

@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // pod is a pod of the scenario.
 type pod struct {
 	name       string
-	manifest   *yaml.Node
+	manifest   tree
+	spec       tree          // in the manifest
 	at         time.Duration // when the pod is added
 	grace      int           // terminationGracePeriodSeconds
 	gated      bool          // the pod has a readiness gate
@@ -25,11 +24,11 @@ type pod struct {
 type container struct {
 	name    string
 	kind    kind
-	spec    *yaml.Node // in the manifest
-	pulls   bool       // the kubelet pulls the image at each start
+	spec    tree // in the manifest
+	pulls   bool // the kubelet pulls the image at each start
 	probes  []*probe
 	hooks   []askingHook // hooks that run a command or send a request
-	answers *yaml.Node   // the named answers in use
+	answers []tree       // the named answers in use
 
 	restartsAll bool // it has a rule that restarts all containers, which some releases reject
 	http2       bool // it has a probe or hook with HTTP/2 without TLS
@@ -79,7 +78,7 @@ func (g *generator) fillPod(p *pod, containers int) {
 	p.init = g.drawInitContainers()
 	g.putHooks(p)
 	g.putRestartPolicies(p)
-	p.manifest = g.podManifest(p)
+	g.drawManifest(p)
 }
 
 func (g *generator) podCount() int {
@@ -110,44 +109,32 @@ func (g *generator) podTime(before []*pod) time.Duration {
 	return g.time(time.Millisecond, min(20*time.Second, g.duration/3))
 }
 
-// podManifest returns the manifest of a pod.
-func (g *generator) podManifest(p *pod) *yaml.Node {
-	n, metadata, spec := object(), inline(), object()
-	put(n, "apiVersion", text("v1"))
-	put(n, "kind", text("Pod"))
-	put(metadata, "name", text(p.name))
-	if g.percent(5) {
-		put(metadata, "namespace", text("prod"))
+// drawManifest draws the manifest of a pod.
+func (g *generator) drawManifest(p *pod) {
+	metadata := inline("name", p.name, "namespace", g.maybe(5, "prod"))
+	if aside := (rng{g.state ^ 2}); aside.percent(6) {
+		put(metadata, "finalizers", []string{"example.com/keep"})
+		p.kept = true
 	}
-	g.putFinalizer(p, metadata)
-	put(n, "metadata", metadata)
-	put(n, "spec", spec)
+	spec := block()
 	if policy := pick(&g.rng, restartPolicies); policy != "" {
-		put(spec, "restartPolicy", text(policy))
+		put(spec, "restartPolicy", policy)
 	}
 	if p.grace != defaultGrace || g.percent(5) {
-		put(spec, "terminationGracePeriodSeconds", number(p.grace))
+		put(spec, "terminationGracePeriodSeconds", p.grace)
 	}
-	if g.percent(8) {
-		put(spec, "priority", number(one(&g.rng, priorities...)))
-	}
+	put(spec, "priority", g.maybe(8, func() any { return one(&g.rng, priorities...) }))
 	g.putReadinessGate(p, spec)
-	g.putDeadline(spec)
+	put(spec, "activeDeadlineSeconds", g.deadline())
 	g.putStopSignals(p, spec)
-	p.putContainers(spec)
+	put(spec, "initContainers", specs(p.init), "containers", specs(p.containers))
 	if aside := g.aside(); aside.percent(15) {
-		tmp := inline()
-		put(tmp, "name", text("tmp"))
-		put(tmp, "emptyDir", inline())
-		put(spec, "volumes", list(tmp))
+		add(spec, "volumes", inline("name", "tmp", "emptyDir", inline()))
 		if aside.percent(80) {
-			mount := inline()
-			put(mount, "name", text("tmp"))
-			put(mount, "mountPath", text("/tmp"))
-			put(p.containers[0].spec, "volumeMounts", list(mount))
+			add(p.containers[0].spec, "volumeMounts", inline("name", "tmp", "mountPath", "/tmp"))
 		}
 	}
-	return n
+	p.spec, p.manifest = spec, block("apiVersion", "v1", "kind", "Pod", "metadata", metadata, "spec", spec)
 }
 
 // image is an image with its pull policy. An empty policy means the default, which depends on the
@@ -164,59 +151,48 @@ var images = []weighted[image]{
 	{4, image{"app:latest", "IfNotPresent", false}},
 }
 
+// containerNamed draws a container with its image, without more.
+func (g *generator) containerNamed(name string, k kind, spec tree) *container {
+	i := pick(&g.rng, images)
+	put(spec, "name", name, "image", i.name)
+	if i.policy != "" {
+		put(spec, "imagePullPolicy", i.policy)
+	}
+	return &container{name: name, kind: k, spec: spec, pulls: i.pulls}
+}
+
 // drawContainer draws a container with its image, environment and probes.
 func (g *generator) drawContainer(name string, k kind) *container {
-	c := &container{name: name, kind: k, spec: object(), answers: list()}
-	put(c.spec, "name", text(name))
-	i := pick(&g.rng, images)
-	c.pulls = i.pulls
-	put(c.spec, "image", text(i.name))
-	if i.policy != "" {
-		put(c.spec, "imagePullPolicy", text(i.policy))
-	}
+	c := g.containerNamed(name, k, block())
 	if g.percent(30) {
-		put(c.spec, "env", g.env())
+		add(c.spec, "env", inline("name", "PORT", "value", one(&g.rng, "8080", "1", "")),
+			inline("name", "DIR", "value", "/var/run/app"))
+		if g.percent(50) {
+			add(c.spec, "env", inline("name", "FILE", "value", "$(DIR)/up"))
+		}
 	}
 	if k == sidecar {
-		put(c.spec, "restartPolicy", text("Always"))
+		put(c.spec, "restartPolicy", "Always")
 	}
 	if k != initOnce {
-		g.putProbes(c)
+		for _, key := range pick(&g.rng, combinations) {
+			put(c.spec, key+"Probe", g.probe(c, key))
+		}
 	}
 	return c
 }
 
-// env returns environment variables. One of them can refer to another.
-func (g *generator) env() *yaml.Node {
-	variable := func(name, value string) *yaml.Node {
-		n := inline()
-		put(n, "name", text(name))
-		put(n, "value", text(value))
-		return n
-	}
-	env := list(variable("PORT", one(&g.rng, "8080", "1", "")), variable("DIR", "/var/run/app"))
-	if g.percent(50) {
-		env.Content = append(env.Content, variable("FILE", "$(DIR)/up"))
-	}
-	return env
-}
-
 // podBehavior returns the entry of a pod in the Scenario.
-func (g *generator) podBehavior(p *pod) *yaml.Node {
-	n := object()
-	put(n, "name", text(p.name))
+func (g *generator) podBehavior(p *pod) tree {
+	n := block("name", p.name)
 	if p.at > 0 {
-		put(n, "at", text(g.draw(p.at)))
+		put(n, "at", g.draw(p.at))
 	}
-	g.putDelays(n, nodeDelays, slices.ContainsFunc(p.all(), func(c *container) bool { return c.pulls }))
-	containers := list()
+	put(n, "delays", g.delays(nodeDelays, slices.ContainsFunc(p.all(), func(c *container) bool { return c.pulls })))
 	for _, c := range p.all() {
-		if entry := g.containerBehavior(p, c); len(entry.Content) > 2 {
-			containers.Content = append(containers.Content, entry)
+		if entry := g.containerBehavior(p, c); has(entry, "delays") || has(entry, "answers") || has(entry, "behavior") {
+			add(n, "containers", entry)
 		}
-	}
-	if len(containers.Content) > 0 {
-		put(n, "containers", containers)
 	}
 	return n
 }

@@ -1,15 +1,12 @@
 package random
 
-import (
-	"time"
-
-	"go.yaml.in/yaml/v3"
-)
+import "time"
 
 // probe is a probe of a container.
 type probe struct {
 	key     string        // the key in rules: liveness, readiness or startup
 	handler string        // exec, httpGet, …
+	action  tree          // the field of the handler
 	timeout time.Duration // timeoutSeconds
 }
 
@@ -41,46 +38,18 @@ const mostSeconds = 60
 // Values of the fields of probes.
 var (
 	periods = []weighted[span]{
-		{12, span{1, 1}},
-		{12, span{2, 2}},
-		{8, span{3, 3}},
-		{16, span{5, 5}},
-		{18, span{10, 10}},
-		{28, span{1, 20}},
-		{4, span{30, 30}},
-		{2, span{60, 3600}},
+		{12, span{1, 1}}, {12, span{2, 2}}, {8, span{3, 3}}, {16, span{5, 5}},
+		{18, span{10, 10}}, {28, span{1, 20}}, {4, span{30, 30}}, {2, span{60, 3600}},
 	}
-	timeouts = []weighted[span]{
-		{30, span{1, 1}},
-		{40, span{2, 5}},
-		{20, span{6, 10}},
-		{10, span{11, 30}},
-	}
-	initialDelays = []weighted[span]{
-		{60, span{1, 10}},
-		{25, span{11, 30}},
-		{15, span{31, 60}},
-	}
-	failureThresholds = []weighted[span]{
-		{35, span{1, 1}},
-		{55, span{2, 5}},
-		{10, span{100, 100}},
-	}
+	timeouts          = []weighted[span]{{30, span{1, 1}}, {40, span{2, 5}}, {20, span{6, 10}}, {10, span{11, 30}}}
+	initialDelays     = []weighted[span]{{60, span{1, 10}}, {25, span{11, 30}}, {15, span{31, 60}}}
+	failureThresholds = []weighted[span]{{35, span{1, 1}}, {55, span{2, 5}}, {10, span{100, 100}}}
 	startupThresholds = []weighted[span]{
-		{40, span{1, 5}},
-		{40, span{6, 30}},
-		{15, span{60, 60}},
-		{5, span{100, 100}},
+		{40, span{1, 5}}, {40, span{6, 30}},
+		{15, span{60, 60}}, {5, span{100, 100}},
 	}
-	successThresholds = []weighted[span]{
-		{40, span{2, 2}},
-		{60, span{1, 4}},
-	}
-	probeGraces = []weighted[span]{
-		{60, span{1, 5}},
-		{30, span{6, 40}},
-		{10, span{300, 300}},
-	}
+	successThresholds = []weighted[span]{{40, span{2, 2}}, {60, span{1, 4}}}
+	probeGraces       = []weighted[span]{{60, span{1, 5}}, {30, span{6, 40}}, {10, span{300, 300}}}
 )
 
 const (
@@ -88,42 +57,37 @@ const (
 	defaultTimeout = 1
 )
 
-func (g *generator) putProbes(c *container) {
-	for _, key := range pick(&g.rng, combinations) {
-		put(c.spec, key+"Probe", g.probe(c, key))
-	}
-}
-
 // probe adds a probe to the container and returns its manifest.
-func (g *generator) probe(c *container, key string) *yaml.Node {
-	n := object()
-	handler := g.putHandler(c, n)
+func (g *generator) probe(c *container, key string) tree {
+	p := &probe{key: key, handler: pick(&g.rng, handlers)}
+	p.action = g.action(c, p.handler)
+	n := block(p.handler, p.action, "initialDelaySeconds", g.maybeNumber(45, initialDelays))
 	period, timeout := defaultPeriod, defaultTimeout
-	g.sometimes(45, n, "initialDelaySeconds", initialDelays)
 	if g.percent(70) {
 		period = g.number(periods)
 		if g.options.Rollouts {
 			// workers of longer periods than the age of the kubelet start at random times
 			period = min(period, mostSeconds)
 		}
-		put(n, "periodSeconds", number(period))
+		put(n, "periodSeconds", period)
 	}
 	if g.percent(55) {
 		timeout = g.timeout(period)
-		put(n, "timeoutSeconds", number(timeout))
+		put(n, "timeoutSeconds", timeout)
 	}
 	if key == "startup" {
-		g.sometimes(75, n, "failureThreshold", startupThresholds)
+		put(n, "failureThreshold", g.maybeNumber(75, startupThresholds))
 	} else {
-		g.sometimes(60, n, "failureThreshold", failureThresholds)
+		put(n, "failureThreshold", g.maybeNumber(60, failureThresholds))
 	}
 	if key == "readiness" {
-		g.sometimes(35, n, "successThreshold", successThresholds)
+		put(n, "successThreshold", g.maybeNumber(35, successThresholds))
 	} else {
-		g.sometimes(5, n, "successThreshold", []weighted[span]{{1, span{1, 1}}})
-		g.sometimes(15, n, "terminationGracePeriodSeconds", probeGraces)
+		put(n, "successThreshold", g.maybeNumber(5, []weighted[span]{{1, span{1, 1}}}))
+		put(n, "terminationGracePeriodSeconds", g.maybeNumber(15, probeGraces))
 	}
-	c.probes = append(c.probes, &probe{key: key, handler: handler, timeout: time.Duration(timeout) * time.Second})
+	p.timeout = time.Duration(timeout) * time.Second
+	c.probes = append(c.probes, p)
 	return n
 }
 
@@ -132,12 +96,6 @@ func (g *generator) timeout(period int) int {
 		return min(period, 60) + g.between(0, 10) // the period or more
 	}
 	return g.number(timeouts)
-}
-
-func (g *generator) sometimes(percent int, n *yaml.Node, key string, spans []weighted[span]) {
-	if g.percent(percent) {
-		put(n, key, number(g.number(spans)))
-	}
 }
 
 // commands returns possible commands for probes and hooks. The kubelet expands $(NAME) from the env

@@ -1,9 +1,8 @@
 package random
 
 import (
+	"slices"
 	"time"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // containerPolicies are the restart policies of containers.
@@ -16,7 +15,7 @@ func (g *generator) putRestartPolicies(p *pod) {
 	for _, c := range p.all() {
 		if c.kind == sidecar {
 			if aside := g.aside(); aside.percent(g.temper.policies/3) && !g.options.WithoutRestartAll {
-				put(c.spec, "restartPolicyRules", list(aside.restartRule(c)))
+				add(c.spec, "restartPolicyRules", aside.restartRule(c))
 				c.restartsAll = true
 			}
 			continue
@@ -28,86 +27,61 @@ func (g *generator) putRestartPolicies(p *pod) {
 		if c.kind == initOnce && policy == "Always" {
 			policy = "OnFailure"
 		}
-		put(c.spec, "restartPolicy", text(policy))
+		put(c.spec, "restartPolicy", policy)
 		if g.percent(60) {
-			rules := list()
 			for range g.between(1, 3) {
-				rules.Content = append(rules.Content, g.restartRule(c))
+				add(c.spec, "restartPolicyRules", g.restartRule(c))
 			}
-			put(c.spec, "restartPolicyRules", rules)
 		}
 	}
 }
 
-// restartsAll reports whether a pod has a rule that needs the feature gate
-// RestartAllContainersOnContainerExits.
-func (g *generator) restartsAll() bool {
-	for _, p := range g.pods {
-		for _, c := range p.all() {
-			if c.restartsAll {
-				return true
-			}
-		}
-	}
-	return false
+// anyContainer reports whether a container of the scenario has a property.
+func (g *generator) anyContainer(has func(*container) bool) bool {
+	return slices.ContainsFunc(g.pods, func(p *pod) bool { return slices.ContainsFunc(p.all(), has) })
 }
 
 // restartRule returns a rule for some exit codes, or for all others.
-func (g *generator) restartRule(c *container) *yaml.Node {
-	values := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+func (g *generator) restartRule(c *container) tree {
+	values := items()
 	for range g.between(0, 3) {
-		values.Content = append(values.Content, number(pick(&g.rng, exitCodes)))
+		values.Content = append(values.Content, treeOf(pick(&g.rng, exitCodes)))
 	}
 	action, aside := "Restart", g.aside()
 	if aside.percent(25) && !g.options.WithoutRestartAll {
 		action, c.restartsAll = "RestartAllContainers", true
 	}
-	codes, n := inline(), inline()
-	put(codes, "operator", text(one(&g.rng, "In", "In", "NotIn")))
-	put(codes, "values", values)
-	put(n, "action", text(action))
-	put(n, "exitCodes", codes)
-	return n
+	return inline("action", action, "exitCodes", inline("operator", one(&g.rng, "In", "In", "NotIn"), "values", values))
 }
 
 const gate = "example.com/open"
 
 // putReadinessGate adds a readiness gate to some pods.
-func (g *generator) putReadinessGate(p *pod, spec *yaml.Node) {
+func (g *generator) putReadinessGate(p *pod, spec tree) {
 	if aside := g.aside(); g.percent(5) || aside.percent(8) {
-		named := inline()
-		put(named, "conditionType", text(gate))
-		put(spec, "readinessGates", list(named))
+		add(spec, "readinessGates", inline("conditionType", gate))
 		p.gated = true
 	}
 }
 
 // moveGate returns steps that patch the condition of a pod's readiness gate. Some have no effect.
-func (g *generator) moveGate(p *pod) []*yaml.Node {
-	var steps []*yaml.Node
+func (g *generator) moveGate(p *pod) []tree {
+	var steps []tree
 	for i := range g.between(0, 4) {
-		n, patch, status, condition := g.when(p), inline(), inline(), inline()
-		put(patch, "pod", text(p.name))
-		switch {
-		case g.percent(8):
-			put(condition, "$patch", text("delete"))
-			put(condition, "type", text(gate))
-		default:
-			put(condition, "type", text(one(&g.rng, gate, gate, gate, "example.com/other")))
-			put(condition, "status", text(one(&g.rng, "True", []string{"True", "False"}[i%2], "Unknown")))
+		n := g.when(p)
+		condition := inline("$patch", "delete", "type", gate)
+		if !g.percent(8) {
+			condition = inline("type", one(&g.rng, gate, gate, gate, "example.com/other"),
+				"status", one(&g.rng, "True", []string{"True", "False"}[i%2], "Unknown"))
 		}
-		put(status, "conditions", &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle,
-			Content: []*yaml.Node{condition}})
-		put(patch, "status", status)
-		put(n, "patch", patch)
+		put(n, "patch", inline("pod", p.name, "status", inline("conditions", items(condition))))
 		steps = append(steps, n)
 	}
 	return steps
 }
 
-// putDeadline adds an active deadline to some pods.
-func (g *generator) putDeadline(spec *yaml.Node) {
-	if aside := (rng{g.state ^ 1}); aside.percent(6) {
-		put(spec, "activeDeadlineSeconds", number(aside.between(1, int(g.duration/time.Second))))
-	}
+// deadline returns the active deadline of some pods, and nil for others.
+func (g *generator) deadline() any {
+	aside := rng{g.state ^ 1}
+	return aside.maybe(6, func() any { return aside.between(1, int(g.duration/time.Second)) })
 }

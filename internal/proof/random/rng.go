@@ -25,6 +25,18 @@ func (r *rng) between(lo, hi int) int { return lo + int(r.below(int64(hi-lo)+1))
 // percent returns true with a probability of p percent.
 func (r *rng) percent(p int) bool { return r.below(100) < int64(p) }
 
+// maybe returns a value with a probability of p percent. Otherwise it returns nil, which leaves out
+// a field.
+func (r *rng) maybe(p int, value any) any {
+	if !r.percent(p) {
+		return nil
+	}
+	if draw, ok := value.(func() any); ok {
+		return draw()
+	}
+	return value
+}
+
 // one returns one of the items, each with the same probability.
 func one[T any](r *rng, items ...T) T { return items[r.below(int64(len(items)))] }
 
@@ -55,4 +67,10 @@ type span struct{ lo, hi int }
 func (r *rng) number(spans []weighted[span]) int {
 	s := pick(r, spans)
 	return r.between(s.lo, s.hi)
+}
+
+// maybeNumber returns a number from one of the spans with a probability of p percent, and nil
+// otherwise.
+func (r *rng) maybeNumber(p int, spans []weighted[span]) any {
+	return r.maybe(p, func() any { return r.number(spans) })
 }

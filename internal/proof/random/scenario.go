@@ -5,9 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
-	"probesim.dev/internal/value"
 	"probesim.dev/scenarios/format"
 )
 
@@ -56,23 +53,28 @@ func (o Options) Scenario(seed uint64) []byte {
 	g := &generator{rng: rng{seed}, options: o}
 	g.temper = drawTemper(&g.rng)
 	if o.Rollouts {
-		return g.file(seed, g.rolloutFile(seed))
+		return file(seed, g.rolloutFile(seed))
 	}
 	g.duration = g.runDuration()
 	g.pods = g.drawPods()
-	scenario := g.scenario(seed)
-	var documents []*yaml.Node
+	scenario := document(seed, g.spec())
+	var documents []tree
 	for _, p := range slices.Concat(g.pods, g.crowd) {
 		documents = append(documents, p.manifest)
 	}
-	documents = append(documents, scenario)
-	return g.file(seed, documents)
+	return file(seed, append(documents, scenario))
 }
 
 // file returns the text of the file of a seed.
-func (g *generator) file(seed uint64, documents []*yaml.Node) []byte {
+func file(seed uint64, documents []tree) []byte {
 	documents[0].HeadComment = fmt.Sprintf("Random scenario %d.", seed)
 	return write(documents)
+}
+
+// document returns the Scenario document of a seed.
+func document(seed uint64, spec tree) tree {
+	metadata := inline("name", fmt.Sprintf("random-%d", seed))
+	return block("apiVersion", format.APIVersion, "kind", "Scenario", "metadata", metadata, "spec", spec)
 }
 
 // generator generates one scenario.
@@ -118,18 +120,12 @@ func drawTemper(r *rng) temper {
 
 // durations are the durations of scenarios, in seconds.
 var durations = []weighted[span]{
-	{30, span{60, 180}},
-	{35, span{180, 360}},
-	{20, span{360, 600}},
-	{15, span{600, 1200}},
+	{30, span{60, 180}}, {35, span{180, 360}},
+	{20, span{360, 600}}, {15, span{600, 1200}},
 }
 
 // shortDurations are the durations of short scenarios, in seconds.
-var shortDurations = []weighted[span]{
-	{75, span{6, 14}},
-	{20, span{15, 40}},
-	{5, span{41, 120}},
-}
+var shortDurations = []weighted[span]{{75, span{6, 14}}, {20, span{15, 40}}, {5, span{41, 120}}}
 
 func (g *generator) runDuration() time.Duration {
 	if g.options.Short {
@@ -142,31 +138,18 @@ func (g *generator) runDuration() time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// scenario returns the Scenario document.
-func (g *generator) scenario(seed uint64) *yaml.Node {
-	n, metadata, spec := object(), inline(), object()
-	put(metadata, "name", text(fmt.Sprintf("random-%d", seed)))
-	put(n, "apiVersion", text(format.APIVersion))
-	put(n, "kind", text("Scenario"))
-	put(n, "metadata", metadata)
-	put(n, "spec", spec)
-	put(spec, "duration", text(value.Format(g.duration)))
+// spec returns the spec of the scenario.
+func (g *generator) spec() tree {
+	spec := block("duration", g.duration)
 	if g.options.Seeds > 0 {
-		put(spec, "seeds", text(fmt.Sprintf("1..%d", g.options.Seeds)))
+		put(spec, "seeds", fmt.Sprintf("1..%d", g.options.Seeds))
 	}
-	kubelet := g.kubelet()
-	if len(kubelet.Content) > 0 {
-		put(spec, "kubelet", kubelet)
-	}
-	g.putDelays(spec, nodeDelays, false)
-	pods := list()
+	put(spec, "kubelet", filled(g.kubelet()), "delays", g.delays(nodeDelays, false))
+	var pods []tree
 	for _, p := range g.pods {
-		pods.Content = append(pods.Content, g.podBehavior(p))
+		pods = append(pods, g.podBehavior(p))
 	}
-	put(spec, "pods", pods)
-	if steps := g.steps(); len(steps.Content) > 0 {
-		put(spec, "steps", steps)
-	}
+	put(spec, "pods", pods, "steps", g.steps())
 	if g.options.Late {
 		g.addLateFeatures(spec)
 		g.addMore(spec)
@@ -174,5 +157,5 @@ func (g *generator) scenario(seed uint64) *yaml.Node {
 	if g.options.WithProbeChanges {
 		g.changeProbes(spec)
 	}
-	return n
+	return spec
 }

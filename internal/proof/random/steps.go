@@ -1,28 +1,22 @@
 package random
 
-import (
-	"time"
-
-	"go.yaml.in/yaml/v3"
-
-	"probesim.dev/internal/value"
-)
+import "time"
 
 // deletions are the ways to delete a pod.
-var deletions = []weighted[func(*generator, *pod) []*yaml.Node]{
-	{35, (*generator).deleteOnce},
-	{20, (*generator).deleteSoon},
-	{12, (*generator).deleteByForce},
+var deletions = []weighted[func(*generator, *pod) []tree]{
+	{35, func(g *generator, p *pod) []tree { return []tree{g.removeAt(p, g.moment(p), nil)} }},
+	{20, func(g *generator, p *pod) []tree { return []tree{g.removeAt(p, g.moment(p), g.between(1, 10))} }},
+	{12, func(g *generator, p *pod) []tree { return []tree{g.removeAt(p, g.moment(p), 0)} }},
 	{18, (*generator).deleteTwice},
 	{15, (*generator).deleteSince},
 }
 
 // steps returns the steps of the scenario: deletions and other actions.
-func (g *generator) steps() *yaml.Node {
-	steps := list()
+func (g *generator) steps() []tree {
+	var steps []tree
 	for _, p := range g.pods {
 		if g.percent(g.temper.deletions) {
-			steps.Content = append(steps.Content, pick(&g.rng, deletions)(g, p)...)
+			steps = append(steps, pick(&g.rng, deletions)(g, p)...)
 		}
 	}
 	for range g.number(troubles) {
@@ -31,62 +25,35 @@ func (g *generator) steps() *yaml.Node {
 		if trouble.name == "shutdownNode" && !g.listens {
 			trouble.name = "rebootNode"
 		}
-		n := g.when(p)
-		put(n, trouble.name, trouble.value(g, p))
-		steps.Content = append(steps.Content, n)
+		steps = append(steps, put(g.when(p), trouble.name, trouble.value(g, p)))
 	}
 	for _, p := range g.pods {
 		if p.gated {
-			steps.Content = append(steps.Content, g.moveGate(p)...)
+			steps = append(steps, g.moveGate(p)...)
 		}
-		if p.kept && g.percent(75) {
-			steps.Content = append(steps.Content, g.letGo(p))
+		if p.kept && g.percent(75) { // without the finalizer, the pod can go
+			patch := inline("pod", p.name, "metadata", inline("finalizers", literal("null")))
+			steps = append(steps, put(g.when(p), "patch", patch))
 		}
 	}
 	if g.options.StepClock {
-		steps.Content = append(steps.Content, g.stepClock()...)
+		steps = append(steps, g.stepClock()...)
 	}
 	return steps
 }
 
-// putFinalizer adds a finalizer to some pods.
-func (g *generator) putFinalizer(p *pod, metadata *yaml.Node) {
-	if aside := (rng{g.state ^ 2}); aside.percent(6) {
-		put(metadata, "finalizers", texts("example.com/keep"))
-		p.kept = true
-	}
-}
-
-// letGo returns a step that removes the finalizer.
-func (g *generator) letGo(p *pod) *yaml.Node {
-	n, patch, metadata := g.when(p), inline(), inline()
-	put(patch, "pod", text(p.name))
-	put(metadata, "finalizers", literal("null"))
-	put(patch, "metadata", metadata)
-	put(n, "patch", patch)
-	return n
-}
-
-// asPod means the grace period of the pod itself.
-const asPod = -1
-
-// remove returns the value of a delete step.
-func (g *generator) remove(p *pod, grace int) *yaml.Node {
+// remove returns the value of a delete step. A grace of nil means the grace period of the pod
+// itself.
+func (g *generator) remove(p *pod, grace any) tree {
 	n := inline()
 	if len(g.pods) > 1 || g.percent(30) {
-		put(n, "pod", text(p.name))
+		put(n, "pod", p.name)
 	}
-	if grace != asPod {
-		put(n, "gracePeriodSeconds", number(grace))
-	}
-	return n
+	return put(n, "gracePeriodSeconds", grace)
 }
 
-func (g *generator) removeAt(p *pod, at time.Duration, grace int) *yaml.Node {
-	n := inline()
-	put(n, "at", text(g.draw(at)))
-	put(n, "delete", g.remove(p, grace))
-	return n
+func (g *generator) removeAt(p *pod, at time.Duration, grace any) tree {
+	return inline("at", g.draw(at), "delete", g.remove(p, grace))
 }
 
 // moment returns a time after the start of the pod and before the end of the run, for any values of
@@ -96,86 +63,49 @@ func (g *generator) moment(p *pod) time.Duration {
 	return from + g.time(100*time.Millisecond, (g.duration-from)*3/4)
 }
 
-func (g *generator) deleteOnce(p *pod) []*yaml.Node {
-	return []*yaml.Node{g.removeAt(p, g.moment(p), asPod)}
-}
-
-func (g *generator) deleteSoon(p *pod) []*yaml.Node {
-	return []*yaml.Node{g.removeAt(p, g.moment(p), g.between(1, 10))}
-}
-
-func (g *generator) deleteByForce(p *pod) []*yaml.Node {
-	return []*yaml.Node{g.removeAt(p, g.moment(p), 0)}
-}
-
 // deleteTwice deletes the pod a second time during the first deletion, usually with a shorter grace
 // period.
-func (g *generator) deleteTwice(p *pod) []*yaml.Node {
+func (g *generator) deleteTwice(p *pod) []tree {
 	at := g.moment(p)
-	first := g.removeAt(p, at, one(&g.rng, asPod, g.between(5, 60)))
+	first := g.removeAt(p, at, one[any](&g.rng, nil, g.between(5, 60)))
 	again := at + g.time(time.Millisecond, min(30*time.Second, (g.duration-at)*3/4))
-	return []*yaml.Node{first, g.removeAt(p, again, one(&g.rng, 0, 1, 2, g.between(1, 10), 90))}
+	return []tree{first, g.removeAt(p, again, one(&g.rng, 0, 1, 2, g.between(1, 10), 90))}
 }
 
 // moments are the moments that steps can wait for. Not all of them occur in every run.
-var moments = []weighted[func(*container) *yaml.Node]{
-	{20, record("ContainerStarted", "")},
-	{20, record("ContainerStopping", "")},
-	{10, record("ContainerExited", "")},
+var moments = []weighted[func(*container) tree]{
+	{20, record("ContainerStarted", nil)},
+	{20, record("ContainerStopping", nil)},
+	{10, record("ContainerExited", nil)},
 	{10, failedProbe},
-	{20, becomes("", "ready", "true")},
-	{10, becomes("", "ready", "false")},
-	{10, becomes("of container", "started", "true")},
+	{20, func(*container) tree { return inline("becomes", inline("ready", true)) }},
+	{10, func(*container) tree { return inline("becomes", inline("ready", false)) }},
+	{10, func(c *container) tree { return inline("container", c.name, "becomes", inline("started", true)) }},
 }
 
-func record(kind, result string) func(*container) *yaml.Node {
-	return func(c *container) *yaml.Node {
-		n, fields := inline(), inline()
-		put(n, "container", text(c.name))
-		put(fields, "kind", text(kind))
-		if result != "" {
-			put(fields, "result", text(result))
-		}
-		put(n, "record", fields)
-		return n
+func record(kind string, result any) func(*container) tree {
+	return func(c *container) tree {
+		return inline("container", c.name, "record", inline("kind", kind, "result", result))
 	}
 }
 
 // failedProbe returns the moment of a failed probe, or of an exit if the container has no probe.
-func failedProbe(c *container) *yaml.Node {
+func failedProbe(c *container) tree {
 	if len(c.probes) == 0 {
-		return record("ContainerExited", "")(c)
+		return record("ContainerExited", nil)(c)
 	}
 	return record("ProbeExecuted", "failure")(c)
 }
 
-func becomes(who, field, state string) func(*container) *yaml.Node {
-	return func(c *container) *yaml.Node {
-		n, fields := inline(), inline()
-		if who != "" {
-			put(n, "container", text(c.name))
-		}
-		put(fields, field, literal(state))
-		put(n, "becomes", fields)
-		return n
-	}
-}
-
 // deleteSince deletes the pod some time after a moment.
-func (g *generator) deleteSince(p *pod) []*yaml.Node {
+func (g *generator) deleteSince(p *pod) []tree {
 	n := g.since(p)
-	put(n, "delete", g.remove(p, one(&g.rng, asPod, asPod, g.between(0, 40))))
-	return []*yaml.Node{n}
+	return []tree{put(n, "delete", g.remove(p, one[any](&g.rng, nil, nil, g.between(0, 40))))}
 }
 
 // since returns a step some time after a moment, without its action.
-func (g *generator) since(p *pod) *yaml.Node {
-	n := inline()
+func (g *generator) since(p *pod) tree {
 	since := pick(&g.rng, moments)(one(&g.rng, p.all()...))
-	put(since, "pod", text(p.name))
-	put(n, "since", since)
-	if g.percent(80) {
-		put(n, "after", text(value.Format(g.time(time.Millisecond, min(time.Minute, g.duration)))))
-	}
-	return n
+	n := inline("since", put(since, "pod", p.name))
+	return put(n, "after", g.maybe(80, func() any { return g.time(time.Millisecond, min(time.Minute, g.duration)) }))
 }

@@ -1,10 +1,6 @@
 package random
 
-import (
-	"time"
-
-	"go.yaml.in/yaml/v3"
-)
+import "time"
 
 // traits are behaviors that make probes fail, or almost fail.
 var traits = []weighted[func(*program)]{
@@ -25,7 +21,7 @@ func (b *program) startsSlowly() {
 	if startup := b.container.probe("startup"); startup != nil && b.percent(50) {
 		target, longest = "startup", b.duration/2
 	}
-	put(r, "for", text(b.draw(b.time(200*time.Millisecond, longest))))
+	put(r, "for", b.draw(b.time(200*time.Millisecond, longest)))
 	b.fail(r, target)
 }
 
@@ -56,8 +52,7 @@ func (b *program) stallsRegularly() {
 		b.clock(r)
 	}
 	every := b.time(2*time.Second, 2*time.Minute)
-	put(r, "every", text(b.draw(every)))
-	put(r, "for", text(b.draw(b.time(100*time.Millisecond, every/2))))
+	put(r, "every", b.draw(every), "for", b.draw(b.time(100*time.Millisecond, every/2)))
 	b.chance(r)
 	b.fail(r, b.target())
 }
@@ -84,23 +79,22 @@ func (b *program) isSlow() {
 		b.window(r)
 	}
 	key := b.target()
-	put(r, key, text("ok in "+b.draw(b.lateness(key))))
+	put(r, key, "ok in "+b.draw(b.lateness(key)))
 }
 
 // drains makes probes fail from the stop signal on.
 func (b *program) drains() {
-	r := b.rule()
-	put(r, "afterSigterm", text(b.draw(b.within(one(&b.rng, 0, b.time(time.Millisecond, 5*time.Second))))))
+	r := put(b.rule(), "afterSigterm", b.draw(b.within(one(&b.rng, 0, b.time(time.Millisecond, 5*time.Second)))))
 	b.fail(r, b.target())
 }
 
 // fail adds a bad answer to a rule, sometimes a series of answers.
-func (b *program) fail(r *yaml.Node, key string) {
+func (b *program) fail(r tree, key string) {
 	switch {
 	case has(r, key):
 	case b.percent(15):
 		put(r, key, b.series(key, has(r, "for")))
 	default:
-		put(r, key, b.answer(b.bad(key, has(r, "for"))))
+		put(r, key, answer(b.bad(key, has(r, "for"))))
 	}
 }
