@@ -160,8 +160,7 @@ func TestHostileFiles(t *testing.T) {
 				strings.Repeat("{container: app, never: .., becomes: {ready: true}}, ", 1000)+"]}"), ""},
 		{"expectations of all probes",
 			podList + scenarioList(size(21), "{"+pods+", expect: ["+
-				strings.Repeat("{never: .., record: {kind: ProbeExecuted, probe: readiness}}, ", 1000)+"]}"),
-			"no container that this matches has a readinessProbe"},
+				strings.Repeat("{never: .., record: {kind: ProbeExecuted, probe: readiness}}, ", 1000)+"]}"), ""},
 		{"unknown pods", podList + scenarioList(size(60), "{pods: ["+strings.Repeat("{name: q}, ", 1000)+"]}"),
 			`there is no workload "q" in this file`},
 		{"unknown pods of steps", podList +
@@ -191,8 +190,7 @@ func TestHostileFiles(t *testing.T) {
 			"spec.variants[99].steps: has more than 1000 entries"},
 		{"ranges of pods", podList + scenarioList(1, `{pods: [{name: "p{0..999}"}], steps: [`+
 			strings.Repeat(`{at: 5s, delete: {pod: "p{0..499}"}}, `, 90)+"], expect: ["+
-			strings.Repeat(`{pod: "p{500..999}", never: .., record: {kind: PodRemoved}}, `, 90)+"]}"),
-			"no step has the action delete for p{500..999}"},
+			strings.Repeat(`{pod: "p{500..999}", never: .., record: {kind: PodRemoved}}, `, 90)+"]}"), ""},
 		{"rules that wait", podList + scenarioList(1, `{pods: [{name: "p{0..99}", containers: [{name: app, behavior: [`+
 			strings.Repeat("{since: {becomes: {ready: true}}, exit: 1}, ", 20)+"]}]}]}"),
 			"the rules of the scenario have more than 1000 times since or until"},

@@ -15,10 +15,3 @@ func (s *Scenario) NeedsDetails() bool {
 		slices.ContainsFunc(s.Spec.Steps, ofStep) ||
 		slices.ContainsFunc(s.Moments, func(m program.Moment) bool { return format.MomentInDetail(m.Moment) })
 }
-
-// ChangesProbes reports whether a step changes probes of a pod that runs, which needs the feature
-// gate MutableContainerProbes.
-func (s *Scenario) ChangesProbes() bool {
-	return slices.ContainsFunc(s.Spec.Steps,
-		func(step *format.Step) bool { return step != nil && step.Patch != nil && step.Patch.ChangesProbes() })
-}

@@ -282,23 +282,6 @@ func (f Fields) fit(state words, kills Kills) bool {
 	return true
 }
 
-// Reasons returns the reasons that the fields of a pod, or of a container if ofContainer is set,
-// select: none if the reason is not among the fields. It leaves out the reasons of kills from
-// outside.
-func (f Fields) Reasons(ofContainer bool) []string {
-	states := podStates
-	if ofContainer {
-		states = containerStates
-	}
-	for _, w := range f {
-		if w.Name == "reason" {
-			return slices.DeleteFunc(reasonsIn(states),
-				func(reason string) bool { return !w.Match.Matches(value.TextOf(reason)) })
-		}
-	}
-	return nil
-}
-
 // reasonsIn returns all reasons of a list of states.
 func reasonsIn(states []words) []string {
 	var all []string

@@ -23,18 +23,49 @@ func (c *checker) open(e *format.Expect) bool {
 	return limits && virtual.At(w.Max) > c.run.End
 }
 
-// empty says why an expectation that held proves nothing: it excludes a record, and the run has
-// nothing in its windows that such a record could be about. It returns "" if the expectation proves
+// cause is what a run must have before it can have other records: records of a kind, with one of
+// the reasons if there are any.
+type cause struct {
+	kind    trace.Kind
+	reasons []string
+	missing string // in words
+}
+
+// causes has the causes of kinds of records, and of reasons of records and statuses.
+var causes = map[string]cause{
+	string(trace.KubeletStopped): {trace.Step, []string{"restartKubelet", "rebootNode"}, "no step stopped the kubelet"},
+	string(trace.KubeletStarted): {trace.Step, []string{"restartKubelet", "rebootNode"},
+		"no step restarted the kubelet"},
+	string(trace.PodRemoved): {trace.PodDeleteRequested, nil, "nothing deleted a pod"},
+	"Deleted":                {trace.PodDeleteRequested, nil, "nothing deleted a pod"},
+	"Evicted":                {trace.Step, []string{"evict"}, "no step evicted a pod"},
+	"NodeShutdown":           {trace.Step, []string{"shutdownNode"}, "no step shut down the node"},
+	"Terminated":             {trace.Step, []string{"shutdownNode"}, "no step shut down the node"},
+	"ImageChanged":           {trace.Step, []string{"patch"}, "no step changed an image"},
+	"ContainerProbeChanged":  {trace.Step, []string{"patch"}, "no step changed a probe"},
+	"ResizeStarted":          {trace.Step, []string{"resize"}, "no step resized a pod"},
+	"ResizeCompleted":        {trace.Step, []string{"resize"}, "no step resized a pod"},
+	"ResizeDeferred":         {trace.Step, []string{"resize"}, "no step resized a pod"},
+	"ResizeInfeasible":       {trace.Step, []string{"resize"}, "no step resized a pod"},
+	"ResizeError":            {trace.Step, []string{"resize"}, "no step resized a pod"},
+	"FailedPostStartHook":    {trace.HookStarted, []string{"postStart"}, "no postStart hook ran"},
+	"PostStartHookError":     {trace.HookStarted, []string{"postStart"}, "no postStart hook ran"},
+	"FailedPreStopHook":      {trace.HookStarted, []string{"preStop"}, "no preStop hook ran"},
+}
+
+// empty says why an expectation that held proves nothing: it excludes a record or a status, and the
+// run has nothing in its windows that could bring one. It returns "" if the expectation proves
 // something.
 func (c *checker) empty(e *format.Expect) string {
-	m := e.Moment()
 	none := e.Window().Kind == format.Never || e.Count != nil && e.Count.Max <= 0
-	if m == nil || m.Record == nil || !none || e.Pods != nil {
+	if !none || e.Pods != nil || e.Workload != "" || e.Lost != nil {
 		return ""
 	}
-	why := c.misspelled(m)
-	if why != "" {
-		return why
+	why := ""
+	if m := e.Moment(); m != nil && m.Record != nil {
+		if why = c.misspelled(m); why != "" {
+			return why
+		}
 	}
 	for _, one := range e.Each() {
 		for _, key := range c.subjects(one) {
@@ -51,13 +82,23 @@ func (c *checker) empty(e *format.Expect) string {
 // nothingIn says what the run of a pod lacks in a window for a record that an expectation excludes,
 // or "".
 func (c *checker) nothingIn(e *format.Expect, key string, w window) string {
+	if missing := c.missingCause(e, key, w); missing != "" {
+		return missing
+	}
 	m := e.Moment()
+	if m == nil || m.Record == nil {
+		return ""
+	}
 	if m.Instance != nil && !c.starts(m, key, w) {
 		return fmt.Sprintf("instance %s of %s did not run by then", m.Instance, subject(e, &failure{key: key}))
 	}
 	probe, asked := probesOf(m)
-	if !asked {
+	then := "then"
+	switch {
+	case !asked && m.Record.Kind != trace.ProbeExecuted:
 		return ""
+	case !asked: // the expectation excludes the runs themselves, so there must be some at another time
+		w, then = window{to: c.run.End}, "at all"
 	}
 	ran := slices.ContainsFunc(c.inside(c.index.pod(key).kinds[trace.ProbeExecuted], w), func(i int) bool {
 		rec := &c.index.records[i]
@@ -70,7 +111,36 @@ func (c *checker) nothingIn(e *format.Expect, key string, w window) string {
 	if probe != "" {
 		probe += " "
 	}
-	return fmt.Sprintf("no %sprobe of %s ran then", probe, subject(e, &failure{key: key}))
+	return fmt.Sprintf("no %sprobe of %s ran %s", probe, subject(e, &failure{key: key}), then)
+}
+
+// missingCause says which cause of the excluded records or statuses the run of a pod does not have
+// by the end of a window, or "".
+func (c *checker) missingCause(e *format.Expect, key string, w window) string {
+	var words []string
+	fields := slices.Concat(e.Status, e.Becomes)
+	if e.Record != nil {
+		words, fields = append(words, string(e.Record.Kind)), e.Record.Fields
+	}
+	for _, f := range fields {
+		if f.Name == "reason" {
+			words = append(words, f.Match.String())
+		}
+	}
+	for _, word := range words {
+		needed, known := causes[word]
+		has := func(i int) bool {
+			rec := &c.index.records[i]
+			ofContainer := e.Container == "" || rec.Container == "" || rec.Container == e.Container
+			return rec.T <= w.to && ofContainer && (needed.reasons == nil ||
+				slices.Contains(needed.reasons, rec.Reason))
+		}
+		if known && !slices.ContainsFunc(c.index.pod(key).kinds[needed.kind], has) &&
+			!slices.ContainsFunc(c.index.node[needed.kind], has) {
+			return needed.missing
+		}
+	}
+	return ""
 }
 
 // starts reports whether an instance that a moment names has started by the end of a window.
@@ -94,7 +164,14 @@ func probesOf(m *match.Moment) (probe trace.Probe, asked bool) {
 				}
 			}
 		case "reason":
-			asked = asked || m.Record.Kind == trace.Event && f.Match.String() == "Unhealthy"
+			switch f.Match.String() {
+			case "LivenessProbe":
+				probe, asked = trace.Liveness, true
+			case "StartupProbe":
+				probe, asked = trace.Startup, true
+			case "Unhealthy", "ProbeWarning":
+				asked = true
+			}
 		case "result", "message", "took":
 			asked = asked || m.Record.Kind == trace.ProbeExecuted
 		}

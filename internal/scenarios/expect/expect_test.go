@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -108,19 +107,12 @@ func (h *harness) results(d *datadriven.TestData, records []trace.Record) []Resu
 	return results
 }
 
-// podName finds the name of the pod in a scenario. Its deletion and a restart of the kubelet are
-// steps of each scenario, because records that no step causes are invalid in expectations.
-var podName = regexp.MustCompile(`name: (\w+)`)
-
 func (h *harness) scenario(expectations string) *scenarios.Scenario {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s---\napiVersion: probesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec:\n",
 		h.manifests)
 	for line := range strings.Lines(h.spec + "\n") {
 		fmt.Fprintf(&b, "  %s", line)
-	}
-	if pod := podName.FindStringSubmatch(h.spec); pod != nil {
-		fmt.Fprintf(&b, "  steps: [{at: 0s, restartKubelet: {}}, {at: 0s, delete: {pod: %s}}]\n", pod[1])
 	}
 	b.WriteString("  expect:\n")
 	for line := range strings.Lines(expectations) {

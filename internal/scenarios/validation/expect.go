@@ -7,9 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios/format"
+	"probesim.dev/trace"
 	"probesim.dev/trace/match"
 )
 
@@ -180,15 +182,14 @@ func (c *checker) checkWindow(e *format.Expect, n *strict.Node) {
 // checkMatcher checks the fields of the matchers and gives them their types.
 func (c *checker) checkMatcher(e *format.Expect, n *strict.Node) {
 	for _, container := range format.NamesOf(e.Container) {
-		s := scope{e.Pod, container}
 		if e.Status != nil {
-			c.checkState(e.Status, s, n.Field("status"))
+			e.Status.Check(n.Field("status"), container, c.killReasons())
 		}
 		if e.Becomes != nil {
-			c.checkState(e.Becomes, s, n.Field("becomes"))
+			e.Becomes.Check(n.Field("becomes"), container, c.killReasons())
 		}
 		if e.Record != nil {
-			c.checkRecord(e.Record, s, n)
+			c.checkRecord(e.Record, n)
 		}
 		if n.Bad() {
 			break // the other containers of a range have the same errors
@@ -244,11 +245,29 @@ func (c *checker) inherit(e *format.Expect, m *match.Moment, n *strict.Node) {
 	if e.Container == "" || m.Container != "" || n.Field("container").Written() || n.Field("pod").Written() || n.Bad() {
 		return
 	}
-	s := scope{e.Pod, e.Container}
-	if m.Record != nil && c.isPossible(m.Record, s) ||
+	if m.Record != nil && c.canBeOf(m.Record, e.Pod, e.Container) ||
 		m.Becomes != nil && m.Becomes.OfContainer(n.Field("becomes"), c.killReasons()) {
 		m.Container = e.Container
 	}
+}
+
+// canBeOf reports whether a record can be about a container: a record of a probe needs a container
+// that has the probe.
+func (c *checker) canBeOf(r *match.Record, pod, container string) bool {
+	probes := map[string]bool{"": true}
+	for _, w := range c.matching(pod) {
+		for _, name := range format.NamesOf(container) {
+			if spec := cmp.Or(w.withAdded[name], w.container(name)); spec != nil {
+				for _, p := range program.ProbesOf(spec) {
+					probes[p.Key] = true
+				}
+			}
+		}
+	}
+	return slices.ContainsFunc(r.Shapes(true), func(s match.Shape) bool {
+		words, named := s.Words["probe"]
+		return !named || slices.ContainsFunc(words, func(word string) bool { return probes[word] })
+	})
 }
 
 // inheritInstance sets the container and instance of since to those of the expectation, unless
@@ -281,11 +300,49 @@ func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
 	}
 	c.checkContainerName(pod, m.Container, n.Field("container"))
 	if m.Record != nil {
-		c.checkRecord(m.Record, scope{pod, m.Container}, n)
+		c.checkRecord(m.Record, n)
 	}
 	if m.Becomes != nil {
-		c.checkState(m.Becomes, scope{pod, m.Container}, n.Field("becomes"))
+		m.Becomes.Check(n.Field("becomes"), m.Container, c.killReasons())
 	}
+}
+
+// checkRecord checks a record. n is the mapping that contains it.
+func (c *checker) checkRecord(r *match.Record, n *strict.Node) {
+	if n.Field("record").Bad() || !r.CheckScope(n) {
+		return
+	}
+	longest, what := c.scenario.Spec.Duration.Time(), "the run lasts"
+	switch r.Kind {
+	case trace.ProbeExecuted:
+	case trace.BackOff:
+		longest, what = maxBackOff.Time(), "the longest back-off is"
+	default:
+		return
+	}
+	for _, f := range r.Fields {
+		if f.Name == "took" && !f.Match.Overlaps(0, int64(longest)) {
+			n.Field("record").Field("took").Errorf("took is never %s: %s %s", f.Match, what, value.Format(longest))
+		}
+	}
+}
+
+// killReasons returns the reasons that kill steps give to containers.
+func (c *checker) killReasons() match.Kills {
+	if c.kills != nil {
+		return *c.kills
+	}
+	kills := match.Kills{Unknown: c.spec.Field("steps").Unread()}
+	for _, step := range c.scenario.Spec.Steps {
+		kills.Unknown = kills.Unknown || len(step.Actions()) != 1 // it could not be read
+		if step != nil && step.Kill != nil {
+			kills.Reasons = append(kills.Reasons, step.Kill.ReasonOr())
+		}
+	}
+	slices.Sort(kills.Reasons)
+	kills.Reasons = slices.Compact(kills.Reasons)
+	c.kills = &kills
+	return kills
 }
 
 // checkRuns checks the runs and versions that an expectation applies to.

@@ -41,9 +41,7 @@ type checker struct {
 	moments        []*strict.Node // of the moments of the scenario
 	checkedMoments int            // the first ones
 
-	facts map[scope]facts // cache of factsOf
-	done  []stepDone      // cache of stepsDone
-	kills *match.Kills    // cache of killReasons
+	kills *match.Kills // cache of killReasons
 
 	clockSteps time.Duration // sum of all clock steps, regardless of their signs
 }
