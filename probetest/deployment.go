@@ -275,10 +275,7 @@ func (d *Deployment) states() []state {
 
 // deploymentOf returns the Deployment of an assertion, or an error if the assertion would be
 // vacuous.
-func (s *settled) deploymentOf(actual any) (*Deployment, []state, error) {
-	if s.wasPolled() {
-		return nil, nil, errPolled
-	}
+func deploymentOf(actual any) (*Deployment, []state, error) {
 	d, ok := actual.(*Deployment)
 	if !ok {
 		return nil, nil, fmt.Errorf("expected a *probetest.Deployment, got a %T", actual)

@@ -18,24 +18,17 @@ import (
 //	Expect(web).To(HaveBackedOffFor(5 * time.Minute).Between(20*time.Minute, 25*time.Minute))
 //	Expect(web).To(HaveBackedOffFor()) // no back-off
 func HaveBackedOffFor(list ...time.Duration) *HaveBackedOffForMatcher {
-	return &HaveBackedOffForMatcher{expected: backOffs(list)}
-}
-
-// HaveBackedOffForMatcher is the type of HaveBackedOffFor. The zero value expects no back-off in
-// the whole run.
-type HaveBackedOffForMatcher = ListMatcher[backOffs]
-
-type backOffs []time.Duration
-
-func (backOffs) function() string { return "HaveBackedOffFor" }
-func (backOffs) verb() string     { return "backed off" }
-
-func (expected backOffs) list() string {
-	if len(expected) == 0 {
-		return ""
+	words := ""
+	if len(list) > 0 {
+		words = "for " + listOf(list, value.Format)
 	}
-	return "for " + listOf(expected, value.Format)
+	return newList("HaveBackedOffFor", "backed off", words, func(s *subject, w window) (bool, *finding, error) {
+		return compareBackOffs(list, s, w)
+	})
 }
+
+// HaveBackedOffForMatcher is the type of HaveBackedOffFor.
+type HaveBackedOffForMatcher = ListMatcher
 
 // maxBackOff is the longest back-off of any configuration of the kubelet.
 const maxBackOff = 5 * time.Minute
@@ -46,34 +39,34 @@ type backOff struct {
 	length time.Duration
 }
 
-func (expected backOffs) compare(s *subject, w window) (ok bool, found finding, got string, err error) {
+func compareBackOffs(expected []time.Duration, s *subject, w window) (bool, *finding, error) {
 	if err := s.requireOneContainer(); err != nil {
-		return false, found, "", err
+		return false, nil, err
 	}
 	for _, b := range expected {
 		if b < time.Second || b > maxBackOff {
-			return false, found, "", fmt.Errorf("a back-off is from 1s to %s, and never %s", value.Format(maxBackOff),
-				b)
+			return false, nil, fmt.Errorf("a back-off is from 1s to %s, and never %s", value.Format(maxBackOff), b)
 		}
 	}
 	from, to, err := w.span(s)
 	if err != nil {
-		return false, found, "", err
+		return false, nil, err
 	}
-	found, got = finding{subject: s, center: to}, "It never did"
 	all := slices.DeleteFunc(s.backOffs(), func(b backOff) bool { return b.t < from || b.t > to })
-	same := true
+	same, center := true, to
+	var marks []int
 	for i, b := range all {
 		if same && (i >= len(expected) || expected[i] != b.length) {
-			same, found.center = false, b.t
+			same, center = false, b.t
 		}
-		found.marks = append(found.marks, b.record)
+		marks = append(marks, b.record)
 	}
+	got := "It never did"
 	if len(all) > 0 {
 		got = "It did for " + listOf(all,
 			func(b backOff) string { return value.Format(b.length) + " at " + trace.FormatTime(b.t) })
 	}
-	return same && len(all) == len(expected), found, got, nil
+	return same && len(all) == len(expected), s.finding(got, center, marks...), nil
 }
 
 // backOffs returns the back-offs of a container. The kubelet records each of them in several syncs.

@@ -5,24 +5,19 @@ package probetest
 //
 //	Expect(web).To(HaveBecomeReady().Within(30 * time.Second))
 //	Expect(web).To(HaveBecomeReady().Times(1).After(time.Minute))
-func HaveBecomeReady() *HaveBecomeReadyMatcher { return &HaveBecomeReadyMatcher{} }
-
-// HaveBecomeReadyMatcher is the type of HaveBecomeReady.
-type HaveBecomeReadyMatcher = CountMatcher[becomeReady]
-
-type becomeReady struct{}
-
-func (becomeReady) function() string { return "HaveBecomeReady" }
-func (becomeReady) words() string    { return "become ready" }
-
-func (becomeReady) in(s *subject) (became []occurrence, err error) {
-	ready := false
-	for _, st := range s.statuses() {
-		if now := s.ready(st.status); now != ready {
-			if ready = now; now {
-				became = append(became, st.occurrence)
+func HaveBecomeReady() *HaveBecomeReadyMatcher {
+	return newCount("HaveBecomeReady", "become ready", func(s *subject) (became []occurrence, err error) {
+		ready := false
+		for _, st := range s.statuses() {
+			if now := s.ready(st.status); now != ready {
+				if ready = now; now {
+					became = append(became, st.occurrence)
+				}
 			}
 		}
-	}
-	return became, nil
+		return became, nil
+	})
 }
+
+// HaveBecomeReadyMatcher is the type of HaveBecomeReady.
+type HaveBecomeReadyMatcher = CountMatcher

@@ -20,34 +20,27 @@ import (
 //
 // Any other reason is an error, even with NotTo.
 func HaveBeenKilledBecauseOf(reason string) *HaveBeenKilledBecauseOfMatcher {
-	return &HaveBeenKilledBecauseOfMatcher{of: killedBecauseOf{reason}}
+	return newCount("HaveBeenKilledBecauseOf", "been killed because of "+reason,
+		func(s *subject) ([]occurrence, error) {
+			killed := s.records(func(r *trace.Record) bool {
+				return r.Kind == trace.ContainerStopping && r.Reason == reason ||
+					r.Kind == trace.Step && r.Reason == "kill" && r.Message == reason
+			})
+			if len(killed) == 0 && !slices.Contains(stopReasons, reason) {
+				return nil, fmt.Errorf("no container is ever killed because of %q%s; the reasons are %s",
+					reason, strict.DidYouMean(reason, stopReasons), strings.Join(stopReasons, ", "))
+			}
+			needed := map[string]trace.Probe{"LivenessProbe": trace.Liveness, "StartupProbe": trace.Startup}[reason]
+			if needed != "" && !slices.Contains(s.probes(), needed) {
+				return nil, fmt.Errorf("%s has no %s probe", s, needed)
+			}
+			return killed, nil
+		})
 }
 
-// HaveBeenKilledBecauseOfMatcher is the type of HaveBeenKilledBecauseOf. The zero value has no
-// reason, which is an error.
-type HaveBeenKilledBecauseOfMatcher = CountMatcher[killedBecauseOf]
-
-type killedBecauseOf struct{ reason string }
-
-func (killedBecauseOf) function() string { return "HaveBeenKilledBecauseOf" }
-func (k killedBecauseOf) words() string  { return "been killed because of " + k.reason }
+// HaveBeenKilledBecauseOfMatcher is the type of HaveBeenKilledBecauseOf.
+type HaveBeenKilledBecauseOfMatcher = CountMatcher
 
 // stopReasons are the reasons of ContainerStopping records and the usual reason of a kill from
 // outside.
 var stopReasons = append(match.ReasonsOf(trace.ContainerStopping), "OOMKilled")
-
-func (k killedBecauseOf) in(s *subject) ([]occurrence, error) {
-	killed := s.records(func(r *trace.Record) bool {
-		return r.Kind == trace.ContainerStopping && r.Reason == k.reason ||
-			r.Kind == trace.Step && r.Reason == "kill" && r.Message == k.reason
-	})
-	if len(killed) == 0 && !slices.Contains(stopReasons, k.reason) {
-		return nil, fmt.Errorf("no container is ever killed because of %q%s; the reasons are %s",
-			k.reason, strict.DidYouMean(k.reason, stopReasons), strings.Join(stopReasons, ", "))
-	}
-	if needed := map[string]trace.Probe{"LivenessProbe": trace.Liveness,
-		"StartupProbe": trace.Startup}[k.reason]; needed != "" && !slices.Contains(s.probes(), needed) {
-		return nil, fmt.Errorf("%s has no %s probe", s, needed)
-	}
-	return killed, nil
-}

@@ -23,14 +23,12 @@ import (
 // A probe that the subject does not have is an error, even with NotTo.
 func HaveBeenProbed(probe trace.Probe) *HaveBeenProbedMatcher {
 	m := &HaveBeenProbedMatcher{probe: probe}
-	m.matcher = m
+	m.function, m.judge, m.whole = "HaveBeenProbed", m, m
 	return m
 }
 
-// HaveBeenProbedMatcher is the type of HaveBeenProbed. The zero value has no probe, which is an
-// error.
+// HaveBeenProbedMatcher is the type of HaveBeenProbed.
 type HaveBeenProbedMatcher struct {
-	settled
 	counted[HaveBeenProbedMatcher]
 	probe  trace.Probe
 	result *trace.Result // nil: any
@@ -53,36 +51,24 @@ func (m *HaveBeenProbedMatcher) WithResult(r trace.Result) *HaveBeenProbedMatche
 	return m
 }
 
-// Match examines a *Pod, a *Container, or each element of a list of them. It implements
-// gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
-func (m *HaveBeenProbedMatcher) Match(actual any) (bool, error) {
-	return matchedEach("HaveBeenProbed", m, actual)
+func (m *HaveBeenProbedMatcher) expected(to string) string {
+	text := to + "have been probed for " + string(m.probe)
+	if m.result != nil {
+		text += " with the result " + string(*m.result)
+	}
+	if len(m.at) > 0 {
+		text += " at " + listOf(m.at, timeText) + " after the pod was added"
+	}
+	return text + m.expectation()
 }
 
-// FailureMessage returns the message of a failed To.
-func (m *HaveBeenProbedMatcher) FailureMessage(any) string {
-	return m.message("to have been probed for "+m.run()) + m.others
-}
-
-// NegatedFailureMessage returns the message of a failed NotTo.
-func (m *HaveBeenProbedMatcher) NegatedFailureMessage(any) string {
-	return m.message("not to have been probed for "+m.run()) + m.others
-}
-
-// GomegaString describes what the matcher expects, and what the last Match found.
-func (m *HaveBeenProbedMatcher) GomegaString() string { return described(m) }
-
-func (m *HaveBeenProbedMatcher) wording() string {
-	return "have been probed for " + m.run() + m.expectation()
-}
-
-func (m *HaveBeenProbedMatcher) match(actual any) (bool, error) {
-	s, err := m.subjectOf(actual)
+func (m *HaveBeenProbedMatcher) examine(actual any) (bool, *finding, error) {
+	s, err := subjectOf(actual)
 	if err == nil {
 		err = m.possible(s)
 	}
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	runs := s.records(func(r *trace.Record) bool {
 		return r.Kind == trace.ProbeExecuted && r.Probe == m.probe && (m.result == nil || r.Result == *m.result)
@@ -90,12 +76,12 @@ func (m *HaveBeenProbedMatcher) match(actual any) (bool, error) {
 	for i := range runs {
 		runs[i].t = runs[i].t.Add(-s.record(runs[i].record).Took)
 	}
-	ok, err := m.check(s, runs)
+	ok, inside, found, err := m.check(s, runs)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
-	hit, err := hitsAll(m.at, m.inside, s.added())
-	return ok && hit, err
+	hit, err := hitsAll(m.at, inside, s.added())
+	return ok && hit, found, err
 }
 
 // possible returns an error if no run of a probe can match.
@@ -164,16 +150,4 @@ func hitsAll(times []any, all []occurrence, added virtual.Time) (bool, error) {
 		}
 	}
 	return true, nil
-}
-
-// run describes the expected run.
-func (m *HaveBeenProbedMatcher) run() string {
-	text := string(m.probe)
-	if m.result != nil {
-		text += " with the result " + string(*m.result)
-	}
-	if len(m.at) > 0 {
-		text += " at " + listOf(m.at, timeText) + " after the pod was added"
-	}
-	return text
 }

@@ -7,22 +7,17 @@ import "probesim.dev/trace"
 //
 //	Expect(web).NotTo(HaveBeenReadyBeforeStarted())
 func HaveBeenReadyBeforeStarted() *HaveBeenReadyBeforeStartedMatcher {
-	return &HaveBeenReadyBeforeStartedMatcher{}
+	early := func(c *trace.ContainerStatus) bool { return c.Ready && !c.Started }
+	return newCount("HaveBeenReadyBeforeStarted", "been ready before it was started",
+		func(s *subject) (found []occurrence, err error) {
+			for _, st := range s.statuses() {
+				if s.hasContainer(st.status, early) {
+					found = append(found, st.occurrence)
+				}
+			}
+			return found, nil
+		})
 }
 
 // HaveBeenReadyBeforeStartedMatcher is the type of HaveBeenReadyBeforeStarted. It counts statuses.
-type HaveBeenReadyBeforeStartedMatcher = CountMatcher[earlyReady]
-
-type earlyReady struct{}
-
-func (earlyReady) function() string { return "HaveBeenReadyBeforeStarted" }
-func (earlyReady) words() string    { return "been ready before it was started" }
-
-func (earlyReady) in(s *subject) (early []occurrence, err error) {
-	for _, st := range s.statuses() {
-		if s.hasContainer(st.status, func(c *trace.ContainerStatus) bool { return c.Ready && !c.Started }) {
-			early = append(early, st.occurrence)
-		}
-	}
-	return early, nil
-}
+type HaveBeenReadyBeforeStartedMatcher = CountMatcher

@@ -17,24 +17,16 @@ import (
 //	Expect(web).To(HaveConditionTransitions(v1.PodReady, v1.ConditionFalse, v1.ConditionTrue, v1.ConditionFalse))
 func HaveConditionTransitions(condition v1.PodConditionType,
 	statuses ...v1.ConditionStatus) *HaveConditionTransitionsMatcher {
-	return &HaveConditionTransitionsMatcher{expected: transitions{condition, statuses}}
+	words := string(condition) + " " + listOf(statuses, func(s v1.ConditionStatus) string { return string(s) })
+	return newList("HaveConditionTransitions", "had", words, transitions{condition, statuses}.compare)
 }
 
-// HaveConditionTransitionsMatcher is the type of HaveConditionTransitions. The zero value has no
-// condition, which is an error.
-type HaveConditionTransitionsMatcher = ListMatcher[transitions]
+// HaveConditionTransitionsMatcher is the type of HaveConditionTransitions.
+type HaveConditionTransitionsMatcher = ListMatcher
 
 type transitions struct {
 	condition v1.PodConditionType
 	statuses  []v1.ConditionStatus
-}
-
-func (transitions) function() string { return "HaveConditionTransitions" }
-func (transitions) verb() string     { return "had" }
-
-func (expected transitions) list() string {
-	return string(expected.condition) + " " + listOf(expected.statuses,
-		func(s v1.ConditionStatus) string { return string(s) })
 }
 
 // conditionAt is the status of a condition from a moment on.
@@ -47,33 +39,33 @@ func (c conditionAt) String() string {
 	return string(c.status) + " from " + trace.FormatTime(c.t)
 }
 
-func (expected transitions) compare(s *subject, w window) (ok bool, found finding, got string, err error) {
+func (expected transitions) compare(s *subject, w window) (bool, *finding, error) {
 	if err := expected.possible(s); err != nil {
-		return false, found, "", err
+		return false, nil, err
 	}
 	from, to, err := w.span(s)
 	if err != nil {
-		return false, found, "", err
+		return false, nil, err
 	}
-	found = finding{subject: s, center: to}
 	var all []conditionAt
+	var marks []int
 	for _, c := range s.conditions(expected.condition) {
 		if c.t > to {
 			break
 		}
 		if c.t <= from { // only the last status before the window matters
-			all, found.marks = nil, nil
+			all, marks = nil, nil
 		}
-		all, found.marks = append(all, c), append(found.marks, c.record)
+		all, marks = append(all, c), append(marks, c.record)
 	}
-	got = "It was " + listOf(all, conditionAt.String)
+	same, center := len(all) == len(expected.statuses), to
 	for i, c := range all {
 		if i >= len(expected.statuses) || expected.statuses[i] != c.status {
-			found.center = max(from, c.t)
-			return false, found, got, nil
+			same, center = false, max(from, c.t)
+			break
 		}
 	}
-	return len(all) == len(expected.statuses), found, got, nil
+	return same, s.finding("It was "+listOf(all, conditionAt.String), center, marks...), nil
 }
 
 // possible returns an error if no run can match.

@@ -25,17 +25,16 @@ import (
 // A container that the pod does not have and a state other than waiting, running and terminated are
 // errors, even with NotTo.
 func HaveContainerStatuses(statuses ...trace.ContainerStatus) *HaveContainerStatusesMatcher {
-	return &HaveContainerStatusesMatcher{expected: statuses}
+	m := &HaveContainerStatusesMatcher{statuses: statuses}
+	m.function, m.judge = "HaveContainerStatuses", m
+	return m
 }
 
-// HaveContainerStatusesMatcher is the type of HaveContainerStatuses. The zero value has no
-// statuses, which is an error.
+// HaveContainerStatusesMatcher is the type of HaveContainerStatuses.
 type HaveContainerStatusesMatcher struct {
-	settled
-	expected []trace.ContainerStatus
+	matcher
+	statuses []trace.ContainerStatus
 	at       *time.Duration // since the pod was added; nil: now
-	got      []trace.ContainerStatus
-	found    finding
 }
 
 // At selects the moment that the matcher examines, which counts from the addition of the pod. The
@@ -45,59 +44,62 @@ func (m *HaveContainerStatusesMatcher) At(t time.Duration) *HaveContainerStatuse
 	return m
 }
 
-// Match examines a *Pod, a *Container, or each element of a list of them. It implements
-// gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
-func (m *HaveContainerStatusesMatcher) Match(actual any) (bool, error) {
-	return matchedEach("HaveContainerStatuses", m, actual)
-}
-
-// FailureMessage returns the message of a failed To.
-func (m *HaveContainerStatusesMatcher) FailureMessage(any) string {
-	return m.found.message("to have the container statuses "+m.expectation(),
-		// go-cmp uses them at random
-		"The difference is (- expected, + actual):\n"+strings.ReplaceAll(cmp.Diff(m.expected, m.got), "\u00a0", " ")) +
-		m.others
-}
-
-// NegatedFailureMessage returns the message of a failed NotTo.
-func (m *HaveContainerStatusesMatcher) NegatedFailureMessage(any) string {
-	return m.found.message("not to have the container statuses "+m.expectation(), "It has") + m.others
-}
-
-// GomegaString describes what the matcher expects, and what the last Match found.
-func (m *HaveContainerStatusesMatcher) GomegaString() string { return described(m) }
-
-func (m *HaveContainerStatusesMatcher) wording() string {
-	text := "have the container statuses " + statusesOf(m.expected)
-	if m.at != nil {
+func (m *HaveContainerStatusesMatcher) expected(to string) string {
+	text := to + "have the container statuses " + statusesOf(m.statuses)
+	switch {
+	case m.last != nil && to != "":
+		text += " at " + trace.FormatTime(m.last.center)
+	case m.at != nil:
 		text += " at " + value.Format(*m.at)
 	}
 	return text
 }
 
-func (m *HaveContainerStatusesMatcher) happened() string { return "It has " + statusesOf(m.got) }
-
-func (m *HaveContainerStatusesMatcher) examined() *subject { return m.found.subject }
-
-func (m *HaveContainerStatusesMatcher) match(actual any) (bool, error) {
-	s, err := m.subjectOf(actual)
+func (m *HaveContainerStatusesMatcher) examine(actual any) (bool, *finding, error) {
+	s, err := subjectOf(actual)
 	if err == nil {
 		err = m.possible(s)
 	}
-	if err == nil {
-		err = m.find(s)
+	if err != nil {
+		return false, nil, err
 	}
-	return err == nil && slices.Equal(m.got, m.expected), err
+	t := s.pod.log.end
+	if m.at != nil {
+		if err := possibleTime(s, *m.at); err != nil {
+			return false, nil, err
+		}
+		t = s.added().Add(*m.at)
+	}
+	var status *trace.PodStatus
+	var mark int
+	for _, st := range s.statuses() {
+		if st.t <= t {
+			status, mark = st.status, st.record
+		}
+	}
+	if status == nil {
+		return false, nil, fmt.Errorf("the API server does not have the pod %s at %s", s.pod, trace.FormatTime(t))
+	}
+	var got []trace.ContainerStatus
+	for _, c := range status.Containers {
+		if s.container == "" || c.Name == s.container {
+			got = append(got, c)
+		}
+	}
+	found := s.finding("It has "+statusesOf(got), t, mark)
+	found.difference = "The difference is (- expected, + actual):\n" +
+		strings.ReplaceAll(cmp.Diff(m.statuses, got), "\u00a0", " ") // go-cmp uses them at random
+	return slices.Equal(got, m.statuses), found, nil
 }
 
 // possible returns an error if no statuses can match.
 func (m *HaveContainerStatusesMatcher) possible(s *subject) error {
-	if len(m.expected) == 0 {
+	if len(m.statuses) == 0 {
 		return errors.New("the expected container statuses are missing: give one for each container")
 	}
 	states := []string{"waiting", "running", "terminated"}
 	seen := map[string]bool{}
-	for _, status := range m.expected {
+	for _, status := range m.statuses {
 		switch names := s.pod.containers(); {
 		case !slices.Contains(names, status.Name):
 			return s.pod.requireContainer(status.Name)
@@ -113,37 +115,6 @@ func (m *HaveContainerStatusesMatcher) possible(s *subject) error {
 		seen[status.Name] = true
 	}
 	return nil
-}
-
-// find looks up the statuses at the moment that the matcher examines.
-func (m *HaveContainerStatusesMatcher) find(s *subject) error {
-	t := s.pod.log.end
-	if m.at != nil {
-		if err := possibleTime(s, *m.at); err != nil {
-			return err
-		}
-		t = s.added().Add(*m.at)
-	}
-	m.got, m.found = nil, finding{subject: s, center: t}
-	var status *trace.PodStatus
-	for _, st := range s.statuses() {
-		if st.t <= t {
-			status, m.found.marks = st.status, []int{st.record}
-		}
-	}
-	if status == nil {
-		return fmt.Errorf("the API server does not have the pod %s at %s", s.pod, trace.FormatTime(t))
-	}
-	for _, c := range status.Containers {
-		if s.container == "" || c.Name == s.container {
-			m.got = append(m.got, c)
-		}
-	}
-	return nil
-}
-
-func (m *HaveContainerStatusesMatcher) expectation() string {
-	return statusesOf(m.expected) + " at " + trace.FormatTime(m.found.center)
 }
 
 func statusesOf(list []trace.ContainerStatus) string {

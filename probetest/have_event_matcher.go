@@ -23,13 +23,12 @@ import (
 // A reason that the kubelet never uses is an error, even with NotTo.
 func HaveEvent(reason string) *HaveEventMatcher {
 	m := &HaveEventMatcher{reason: reason}
-	m.matcher = m
+	m.function, m.judge, m.whole = "HaveEvent", m, m
 	return m
 }
 
-// HaveEventMatcher is the type of HaveEvent. The zero value has no reason, which is an error.
+// HaveEventMatcher is the type of HaveEvent.
 type HaveEventMatcher struct {
-	settled
 	counted[HaveEventMatcher]
 	reason    string
 	eventType *string // nil: any
@@ -50,34 +49,30 @@ func (m *HaveEventMatcher) WithMessage(message any) *HaveEventMatcher {
 	return m
 }
 
-// Match examines a *Pod, a *Container, or each element of a list of them. It implements
-// gomega.OmegaMatcher, as FailureMessage and NegatedFailureMessage do.
-func (m *HaveEventMatcher) Match(actual any) (bool, error) {
-	return matchedEach("HaveEvent", m, actual)
+func (m *HaveEventMatcher) expected(to string) string {
+	text := to + "have an event "
+	if m.eventType != nil {
+		text += *m.eventType + " "
+	}
+	text += m.reason
+	if m.text != nil {
+		switch e := (*m.text).(type) {
+		case string:
+			text += fmt.Sprintf(" with the message %q", e)
+		case types.GomegaMatcher:
+			text += " with a message that the matcher accepts"
+		}
+	}
+	return text + m.expectation()
 }
 
-// FailureMessage returns the message of a failed To.
-func (m *HaveEventMatcher) FailureMessage(any) string {
-	return m.message("to have "+m.event()) + m.others
-}
-
-// NegatedFailureMessage returns the message of a failed NotTo.
-func (m *HaveEventMatcher) NegatedFailureMessage(any) string {
-	return m.message("not to have "+m.event()) + m.others
-}
-
-// GomegaString describes what the matcher expects, and what the last Match found.
-func (m *HaveEventMatcher) GomegaString() string { return described(m) }
-
-func (m *HaveEventMatcher) wording() string { return "have " + m.event() + m.expectation() }
-
-func (m *HaveEventMatcher) match(actual any) (bool, error) {
-	s, err := m.subjectOf(actual)
+func (m *HaveEventMatcher) examine(actual any) (bool, *finding, error) {
+	s, err := subjectOf(actual)
 	if err == nil {
 		err = m.possible(s)
 	}
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	events := s.records(func(r *trace.Record) bool {
 		if err != nil || r.Kind != trace.Event || r.Reason != m.reason || m.eventType != nil && r.Type != *m.eventType {
@@ -91,9 +86,10 @@ func (m *HaveEventMatcher) match(actual any) (bool, error) {
 		return ok
 	})
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
-	return m.check(s, events)
+	ok, _, found, err := m.check(s, events)
+	return ok, found, err
 }
 
 // possible returns an error if no event can match.
@@ -147,22 +143,4 @@ func matchesText(expected any, text string) (bool, error) {
 		return m.Match(text)
 	}
 	return expected == text, nil
-}
-
-// event describes the expected event.
-func (m *HaveEventMatcher) event() string {
-	text := "an event " + m.reason
-	if m.eventType != nil {
-		text = "an event " + *m.eventType + " " + m.reason
-	}
-	if m.text == nil {
-		return text
-	}
-	switch e := (*m.text).(type) {
-	case string:
-		text += fmt.Sprintf(" with the message %q", e)
-	case types.GomegaMatcher:
-		text += " with a message that the matcher accepts"
-	}
-	return text
 }

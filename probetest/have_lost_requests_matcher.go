@@ -21,132 +21,101 @@ import (
 //	Expect(shop).To(HaveLostRequests(0))
 //	Expect(shop).To(HaveLostRequests(BeNumerically("<", 20)))
 func HaveLostRequests(number any) *HaveLostRequestsMatcher {
-	return &HaveLostRequestsMatcher{number: number}
+	m := &HaveLostRequestsMatcher{number: number}
+	m.function, m.judge = "HaveLostRequests", m
+	return m
 }
 
 // HaveLostRequestsMatcher is the type of HaveLostRequests.
 type HaveLostRequestsMatcher struct {
-	settled
+	matcher
 	number any
-
-	service *Service // of the last Match
+	lost   *float64 // in the last Match
 }
 
-// Match examines a *Service. It implements gomega.OmegaMatcher, as FailureMessage and
-// NegatedFailureMessage do.
-func (m *HaveLostRequestsMatcher) Match(actual any) (bool, error) {
-	return matched("HaveLostRequests", m == nil, m.match, actual)
-}
-
-// FailureMessage returns the message of a failed To.
-func (m *HaveLostRequestsMatcher) FailureMessage(any) string { return m.message("to have ") }
-
-// NegatedFailureMessage returns the message of a failed NotTo.
-func (m *HaveLostRequestsMatcher) NegatedFailureMessage(any) string { return m.message("not to have ") }
-
-// GomegaString describes what the matcher expects, and what the last Match found.
-func (m *HaveLostRequestsMatcher) GomegaString() string {
-	if m.service == nil {
-		return "have " + m.expectation()
-	}
-	head, _, _ := strings.Cut(m.happened(), "\n")
-	return "have " + m.expectation() + "; the last one examined is " + m.service.String() + ": " +
-		strings.TrimSuffix(head, ":")
-}
-
-func (m *HaveLostRequestsMatcher) match(actual any) (bool, error) {
-	if m.wasPolled() {
-		return false, errPolled
-	}
+func (m *HaveLostRequestsMatcher) examine(actual any) (bool, *finding, error) {
 	s, ok := actual.(*Service)
 	switch {
 	case !ok:
-		return false, fmt.Errorf("expected a *probetest.Service, got a %T", actual)
+		return false, nil, fmt.Errorf("expected a *probetest.Service, got a %T", actual)
 	case s == nil:
-		return false, errNoObject
+		return false, nil, errNoObject
 	}
 	if err := s.examine(); err != nil {
-		return false, err
+		return false, nil, err
 	}
 	switch {
 	case len(s.streams) == 0:
-		return false, fmt.Errorf("no requests are sent to the %s: give AddService some Requests", s)
+		return false, nil, fmt.Errorf("no requests are sent to the %s: give AddService some Requests", s)
 	case s.sent() == 0:
-		return false, fmt.Errorf("no request has been sent to the %s yet: no router has had a target%s", s,
+		return false, nil, fmt.Errorf("no request has been sent to the %s yet: no router has had a target%s", s,
 			s.node.more())
 	}
-	m.service = s
 	lost := s.LostRequests()
+	m.lost = &lost
 	switch n := m.number.(type) {
 	case int:
 		if n == 0 {
-			return lost < 1e-6, nil
+			return lost < 1e-6, s.lossFinding(), nil
 		}
-		return n == int(math.Round(lost)), nil
+		return n == int(math.Round(lost)), s.lossFinding(), nil
 	case types.GomegaMatcher:
 		if isNilMatcher(n) {
-			return false, fmt.Errorf("the matcher of the number is nil")
+			return false, nil, fmt.Errorf("the matcher of the number is nil")
 		}
-		return n.Match(lost)
+		ok, err := n.Match(lost)
+		return ok, s.lossFinding(), err
 	}
-	return false, fmt.Errorf("the number must be an int or a matcher, not a %T", m.number)
+	return false, nil, fmt.Errorf("the number must be an int or a matcher, not a %T", m.number)
 }
 
-// expectation describes the expected number.
-func (m *HaveLostRequestsMatcher) expectation() string {
+func (m *HaveLostRequestsMatcher) expected(to string) string {
 	switch n := m.number.(type) {
 	case int:
-		return fmt.Sprintf("lost %d requests", n)
+		return fmt.Sprintf("%shave lost %d requests", to, n)
 	case types.GomegaMatcher:
-		if m.service == nil {
+		if m.lost == nil {
 			break
 		}
-		lines := strings.Split(n.FailureMessage(m.service.LostRequests()), "\n")
+		lines := strings.Split(n.FailureMessage(*m.lost), "\n")
 		// "to be <" and "    <int>: 20"
 		if verb, compares := strings.CutPrefix(lines[max(0, len(lines)-2)], "to be "); compares {
 			_, limit, _ := strings.Cut(lines[len(lines)-1], ": ")
-			return "lost " + verb + " " + limit + " requests"
+			return to + "have lost " + verb + " " + limit + " requests"
 		}
 	}
-	return "lost a number of requests that the matcher accepts"
+	return to + "have lost a number of requests that the matcher accepts"
 }
 
-func (m *HaveLostRequestsMatcher) message(expected string) string {
-	if m.service == nil {
-		return expected + m.expectation() + ": the matcher has not examined anything yet"
-	}
+// lossFinding describes how many requests are lost, of which pods, why and when.
+func (s *Service) lossFinding() *finding {
 	var marks []int
 	var pods []string
-	losses := m.service.losses()
-	center := m.service.log.end
+	losses := s.losses()
+	center := s.log.end
 	for _, l := range losses {
 		center = min(center, l.From)
 	}
 	for _, l := range losses {
-		i := slices.IndexFunc(m.service.log.records, func(r trace.Record) bool { return r.Step == l.Record.Step })
+		i := slices.IndexFunc(s.log.records, func(r trace.Record) bool { return r.Step == l.Record.Step })
 		if marks = append(marks, i); l.From == center {
 			pods = append(pods, l.Pod)
 		}
 	}
-	return m.service.message(expected+m.expectation(), m.happened(), marks, center, pods...)
-}
-
-// happened says how many requests are lost, of which pods, why and when.
-func (m *HaveLostRequestsMatcher) happened() string {
-	sent, losses := m.service.sent(), m.service.losses()
 	if len(losses) == 0 {
-		return fmt.Sprintf("None of %.0f requests is lost.", sent)
+		return s.finding(fmt.Sprintf("None of %.0f requests is lost", s.sent()), center, marks, pods...)
 	}
 	losses = joined(losses)
-	text := fmt.Sprintf("%s of %.0f requests are lost, the first at %s:", round(m.service.LostRequests()), sent,
+	text := fmt.Sprintf("%s of %.0f requests are lost, the first at %s:", round(s.LostRequests()), s.sent(),
 		trace.FormatTime(losses[0].From))
 	for i, l := range losses {
 		if i == maxTimes {
-			return text + fmt.Sprintf("\n    and %d more", len(losses)-maxTimes)
+			text += fmt.Sprintf("\n    and %d more", len(losses)-maxTimes)
+			break
 		}
 		text += fmt.Sprintf("\n    %s: %s", round(l.Lost), why(&l))
 	}
-	return text
+	return s.finding(text, center, marks, pods...)
 }
 
 // joined returns losses by time. Those of a pod that only another number of targets separates are

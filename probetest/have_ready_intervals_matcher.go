@@ -24,24 +24,17 @@ type ReadyInterval struct{ From, To any }
 //	))
 //	Expect(web).To(HaveReadyIntervals()) // never Ready
 func HaveReadyIntervals(intervals ...ReadyInterval) *HaveReadyIntervalsMatcher {
-	return &HaveReadyIntervalsMatcher{expected: intervals}
+	words := ""
+	if len(intervals) > 0 {
+		words = "from " + listOf(intervals, ReadyInterval.String)
+	}
+	return newList("HaveReadyIntervals", "been ready", words, readyIntervals(intervals).compare)
 }
 
-// HaveReadyIntervalsMatcher is the type of HaveReadyIntervals. The zero value expects no interval
-// in the whole run.
-type HaveReadyIntervalsMatcher = ListMatcher[readyIntervals]
+// HaveReadyIntervalsMatcher is the type of HaveReadyIntervals.
+type HaveReadyIntervalsMatcher = ListMatcher
 
 type readyIntervals []ReadyInterval
-
-func (readyIntervals) function() string { return "HaveReadyIntervals" }
-func (readyIntervals) verb() string     { return "been ready" }
-
-func (expected readyIntervals) list() string {
-	if len(expected) == 0 {
-		return ""
-	}
-	return "from " + listOf(expected, ReadyInterval.String)
-}
 
 // ready is an interval of a run in virtual times.
 type ready struct {
@@ -65,32 +58,37 @@ func (i ReadyInterval) String() string {
 	return timeText(i.From) + " to " + timeText(i.To)
 }
 
-func (expected readyIntervals) compare(s *subject, w window) (ok bool, found finding, got string, err error) {
+func (expected readyIntervals) compare(s *subject, w window) (bool, *finding, error) {
 	from, to, err := w.span(s)
 	if err == nil {
 		err = expected.possible(s, w, from, to)
 	}
 	if err != nil {
-		return false, found, "", err
+		return false, nil, err
 	}
-	found, got = finding{subject: s, center: to}, "It never was"
 	all := within(s.readyTimes(), from, to)
+	same, center := len(all) == len(expected), to
+	var marks []int
+	for i, r := range all {
+		marks = append(marks, r.records...)
+		if i >= len(expected) {
+			same, center = false, r.from
+			break
+		}
+		ok, at, err := expected[i].matches(r, s.added())
+		if err != nil {
+			return false, nil, err
+		}
+		if !ok {
+			same, center = false, at
+			break
+		}
+	}
+	got := "It never was"
 	if len(all) > 0 {
 		got = "It was from " + listOf(all, ready.String)
 	}
-	for i, r := range all {
-		found.marks = append(found.marks, r.records...)
-		if i >= len(expected) {
-			found.center = r.from
-			return false, found, got, nil
-		}
-		ok, at, err := expected[i].matches(r, s.added())
-		if err != nil || !ok {
-			found.center = at
-			return false, found, got, err
-		}
-	}
-	return len(all) == len(expected), found, got, nil
+	return same, s.finding(got, center, marks...), nil
 }
 
 // possible returns an error if no run can have the intervals.

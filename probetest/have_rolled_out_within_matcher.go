@@ -16,98 +16,71 @@ import (
 //	n.Advance(5 * time.Minute)
 //	Expect(web).To(HaveRolledOutWithin(2 * time.Minute))
 func HaveRolledOutWithin(d time.Duration) *HaveRolledOutWithinMatcher {
-	return &HaveRolledOutWithinMatcher{within: d}
+	m := &HaveRolledOutWithinMatcher{within: d}
+	m.function, m.judge = "HaveRolledOutWithin", m
+	return m
 }
 
 // HaveRolledOutWithinMatcher is the type of HaveRolledOutWithin.
 type HaveRolledOutWithinMatcher struct {
-	settled
+	matcher
 	within time.Duration
-
-	deployment *Deployment // of the last Match
-	change     state       // that began the rollout
-	last       state       // the first complete state after it, or the last one
 }
 
-// Match examines a *Deployment. It implements gomega.OmegaMatcher, as FailureMessage and
-// NegatedFailureMessage do.
-func (m *HaveRolledOutWithinMatcher) Match(actual any) (bool, error) {
-	return matched("HaveRolledOutWithin", m == nil, m.match, actual)
+func (m *HaveRolledOutWithinMatcher) expected(to string) string {
+	return to + "have rolled out within " + value.Format(m.within)
 }
 
-// FailureMessage returns the message of a failed To.
-func (m *HaveRolledOutWithinMatcher) FailureMessage(any) string { return m.message("to have ") }
-
-// NegatedFailureMessage returns the message of a failed NotTo.
-func (m *HaveRolledOutWithinMatcher) NegatedFailureMessage(any) string {
-	return m.message("not to have ")
-}
-
-// GomegaString describes what the matcher expects, and what the last Match found.
-func (m *HaveRolledOutWithinMatcher) GomegaString() string {
-	if m.deployment == nil {
-		return "have " + m.expectation()
-	}
-	return "have " + m.expectation() + "; the last one examined is " + m.deployment.String() + ": " + m.happened()
-}
-
-func (m *HaveRolledOutWithinMatcher) match(actual any) (bool, error) {
-	d, states, err := m.deploymentOf(actual)
+func (m *HaveRolledOutWithinMatcher) examine(actual any) (bool, *finding, error) {
+	d, states, err := deploymentOf(actual)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
-	m.deployment, m.change = d, states[0]
+	var r rollout
 	for _, s := range states {
 		switch {
-		case s.Generation != m.change.Generation:
-			m.change, m.last = s, s
-		case !m.complete():
-			m.last = s
+		case r.change.Workload == nil || s.Generation != r.change.Generation:
+			r = rollout{s, s}
+		case !r.complete():
+			r.last = s
 		}
 	}
-	due := m.change.t.Add(min(m.within, MaxTime))
-	if !m.complete() && due > d.log.end {
-		return false, fmt.Errorf("the time ends %s after the change, at %s, but the run has only reached %s%s",
-			value.Format(m.within), trace.FormatTime(due), trace.FormatTime(d.log.end), d.node.more())
+	due := r.change.t.Add(min(m.within, MaxTime))
+	center := r.last.t
+	if !r.complete() {
+		if due > d.log.end {
+			return false, nil, fmt.Errorf("the time ends %s after the change, at %s, but the run has only reached %s%s",
+				value.Format(m.within), trace.FormatTime(due), trace.FormatTime(d.log.end), d.node.more())
+		}
+		center = due
 	}
-	return m.complete() && m.last.t <= due, nil
+	return r.complete() && r.last.t <= due, d.finding(r.describe(d), center, []int{r.change.record, r.last.record}), nil
 }
 
-// complete reports whether the rollout is complete.
-func (m *HaveRolledOutWithinMatcher) complete() bool {
-	return m.last.Workload != nil && m.last.Generation == m.change.Generation && m.last.Complete()
+// rollout is the last rollout of a Deployment.
+type rollout struct {
+	change state // that began it
+	last   state // the first complete state after it, or the last one
 }
 
-func (m *HaveRolledOutWithinMatcher) expectation() string {
-	return "rolled out within " + value.Format(m.within)
+func (r *rollout) complete() bool {
+	return r.last.Generation == r.change.Generation && r.last.Complete()
 }
 
-func (m *HaveRolledOutWithinMatcher) message(expected string) string {
-	if m.deployment == nil {
-		return expected + m.expectation() + ": the matcher has not examined anything yet"
+// describe says how long the rollout took, or where it stands.
+func (r *rollout) describe(d *Deployment) string {
+	began := "the change at " + trace.FormatTime(r.change.t)
+	w := r.last.Workload
+	if r.complete() {
+		return fmt.Sprintf("It was complete %s after %s, at %s", value.Format(r.last.t.Sub(r.change.t)), began,
+			trace.FormatTime(r.last.t))
 	}
-	center := m.last.t
-	if !m.complete() {
-		center = min(m.deployment.log.end, m.change.t.Add(m.within))
-	}
-	return m.deployment.message(expected+m.expectation(), m.happened()+".", []int{m.change.record, m.last.record},
-		center)
-}
-
-// happened says how long the rollout took, or where it stands.
-func (m *HaveRolledOutWithinMatcher) happened() string {
-	began := "the change at " + trace.FormatTime(m.change.t)
-	if m.complete() {
-		return fmt.Sprintf("It was complete %s after %s, at %s", value.Format(m.last.t.Sub(m.change.t)), began,
-			trace.FormatTime(m.last.t))
-	}
-	w := m.last.Workload
 	text := fmt.Sprintf("It is not complete after %s: %d replicas, %d updated, %d Ready, %d available, %d old",
 		began, w.Desired, w.Updated, w.Ready, w.Available, w.Replicas-w.Updated)
 	if c := w.Condition("Progressing"); c.Reason != "" {
 		text += "; Progressing is " + c.Status + " (" + c.Reason + ")"
 	}
-	if names := m.deployment.unready(); names != "" {
+	if names := d.unready(); names != "" {
 		text += "; not Ready: " + names
 	}
 	return text

@@ -39,21 +39,20 @@ type Manifest string
 // sidecar, all of which must have a probe for it, or about one container, as in "app/start>=70s".
 // The requirements apply to all workloads of a manifest, in place of those in their annotations.
 func MeetRequirements(requirements string) *MeetRequirementsMatcher {
-	return &MeetRequirementsMatcher{requirements: requirements}
+	m := &MeetRequirementsMatcher{requirements: requirements}
+	m.function, m.judge = "MeetRequirements", m
+	return m
 }
 
 // MeetRequirementsMatcher is the type of MeetRequirements. It checks for the newest version of
 // Kubernetes and typical nodes, unless the methods say otherwise.
 type MeetRequirementsMatcher struct {
-	settled
+	matcher
 	requirements string
 	kubernetes   []string
 	delays       string
 	start        value.Durations
 	kind, name   string // the only workload; empty: all
-
-	verified []verified
-	command  string
 }
 
 // verified is the result for a requirement of a workload.
@@ -98,48 +97,37 @@ func (m *MeetRequirementsMatcher) Of(kind, name string) *MeetRequirementsMatcher
 	return m
 }
 
-// Match examines a Manifest or an API object. It implements gomega.OmegaMatcher, as FailureMessage
-// and NegatedFailureMessage do.
-func (m *MeetRequirementsMatcher) Match(actual any) (bool, error) {
-	return matched("MeetRequirements", m == nil, m.match, actual)
-}
+func (m *MeetRequirementsMatcher) expected(to string) string { return to + "meet " + m.requirements }
 
-// FailureMessage returns the message of a failed To.
-func (m *MeetRequirementsMatcher) FailureMessage(actual any) string {
-	return m.message(actual, "to meet")
-}
-
-// NegatedFailureMessage returns the message of a failed NotTo.
-func (m *MeetRequirementsMatcher) NegatedFailureMessage(actual any) string {
-	return m.message(actual, "not to meet")
-}
-
-// GomegaString describes what the matcher expects.
-func (m *MeetRequirementsMatcher) GomegaString() string { return "meet " + m.requirements }
-
-func (m *MeetRequirementsMatcher) match(actual any) (bool, error) {
-	if m.wasPolled() {
-		return false, errors.New("manifests do not change, so Eventually and Consistently have nothing to wait for: " +
-			"use Expect")
-	}
+func (m *MeetRequirementsMatcher) examine(actual any) (bool, *finding, error) {
 	options, err := m.options()
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	file, err := manifestOf(actual)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	r, err := m.check(file, options)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
-	m.command = ""
+	results, err := m.verify(r)
+	if err != nil {
+		return false, nil, err
+	}
+	command := ""
 	if _, is := actual.(Manifest); is {
-		m.command = m.shell(file.Name)
+		command = m.shell(file.Name)
 	}
-	return m.verify(r)
+	failed := slices.ContainsFunc(results, func(v verified) bool { return !v.Met })
+	return !failed, &finding{about: named(printable.Text(file.Name)), got: describe(results, command)}, nil
 }
+
+// named is a name in a message.
+type named string
+
+func (n named) String() string { return string(n) }
 
 func (m *MeetRequirementsMatcher) options() (check.Options, error) {
 	o := check.Options{Delays: cmp.Or(m.delays, "typical"), Start: m.start, IgnoreAnnotations: true}
@@ -221,10 +209,8 @@ func (m *MeetRequirementsMatcher) check(file check.File, o check.Options) (*chec
 
 // verify collects the results of the requirements. It returns an error for a requirement that no
 // setting can break.
-func (m *MeetRequirementsMatcher) verify(r *check.Report) (bool, error) {
-	m.verified = nil
+func (m *MeetRequirementsMatcher) verify(r *check.Report) (results []verified, err error) {
 	var names, about []string
-	ok := true
 	for _, w := range r.Workloads {
 		name := printable.Text(w.Kind + " " + w.Name)
 		names = append(names, name)
@@ -233,30 +219,28 @@ func (m *MeetRequirementsMatcher) verify(r *check.Report) (bool, error) {
 		}
 		about = append(about, name)
 		if w.Problem != "" {
-			return false, fmt.Errorf("%s cannot be checked: %s", name, w.Problem)
+			return nil, fmt.Errorf("%s cannot be checked: %s", name, w.Problem)
 		}
 		for _, v := range w.Requirements {
 			switch {
 			case len(v.Missing) > 0:
-				return false, fmt.Errorf("%s, %s: %s%s", name, v.Requirement, v.Reason, m.one(r))
+				return nil, fmt.Errorf("%s, %s: %s%s", name, v.Requirement, v.Reason, m.one(r))
 			case v.Reason != "":
-				return false, fmt.Errorf("%s, %s: %s", name, v.Requirement, printable.Text(v.Reason))
+				return nil, fmt.Errorf("%s, %s: %s", name, v.Requirement, printable.Text(v.Reason))
 			}
-			m.verified = append(m.verified, verified{name, v})
-			ok = ok && v.Met
+			results = append(results, verified{name, v})
 		}
 	}
 	switch {
 	case len(names) == 0:
-		return false, fmt.Errorf("there is no workload in the manifest: it needs at least one of %s",
-			manifests.Workloads)
-	case len(about) > 0 && len(m.verified) == 0:
-		return false, fmt.Errorf("%s has no container that the requirements name", strings.Join(about, ", "))
-	case len(m.verified) == 0:
-		return false, fmt.Errorf("there is no %s %s in the manifest: it has %s", printable.Text(m.kind),
+		return nil, fmt.Errorf("there is no workload in the manifest: it needs at least one of %s", manifests.Workloads)
+	case len(about) > 0 && len(results) == 0:
+		return nil, fmt.Errorf("%s has no container that the requirements name", strings.Join(about, ", "))
+	case len(results) == 0:
+		return nil, fmt.Errorf("there is no %s %s in the manifest: it has %s", printable.Text(m.kind),
 			printable.Text(m.name), strings.Join(names, ", "))
 	}
-	return ok, nil
+	return results, nil
 }
 
 // one says how to select one workload of several.
@@ -282,23 +266,12 @@ func (m *MeetRequirementsMatcher) shell(file string) string {
 	return strings.Join(words, " ")
 }
 
-func (m *MeetRequirementsMatcher) message(actual any, to string) string {
-	name := ""
-	switch a := actual.(type) {
-	case Manifest:
-		name = printable.Text(string(a))
-	case Workload:
-		name = nameOf(a)
-	}
+// describe lists the results, and how to see more.
+func describe(results []verified, command string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Expected\n    %s\n%s %s.\n\n", name, to, m.requirements)
-	several := slices.ContainsFunc(m.verified, func(v verified) bool { return v.workload != m.verified[0].workload })
-	for _, v := range m.verified {
-		mark := "  ok      "
-		if !v.Met {
-			mark = "  FAILED  "
-		}
-		b.WriteString(mark)
+	several := slices.ContainsFunc(results, func(v verified) bool { return v.workload != results[0].workload })
+	for _, v := range results {
+		b.WriteString(map[bool]string{true: "\n  ok      ", false: "\n  FAILED  "}[v.Met])
 		if several {
 			b.WriteString(v.workload + ": ")
 		}
@@ -306,10 +279,9 @@ func (m *MeetRequirementsMatcher) message(actual any, to string) string {
 		if margin := render.Margin(&v.Verification); margin != "" {
 			b.WriteString(", " + margin)
 		}
-		b.WriteByte('\n')
 	}
-	if m.command != "" {
-		fmt.Fprintf(&b, "\nTo see all limits, execute in the directory of the test:\n  %s\n", m.command)
+	if command != "" {
+		fmt.Fprintf(&b, "\n\nTo see all limits, execute in the directory of the test:\n  %s", command)
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return b.String()
 }

@@ -350,28 +350,10 @@ func TestImpossible(t *testing.T) {
 			"is nil": HaveEvent("Killing").WithMessage((*matchers.HavePrefixMatcher)(nil)),
 		"HaveBeenProbed: the matcher of a time is nil": liveness().
 			At((*matchers.HavePrefixMatcher)(nil)),
-		"HaveBackedOffFor: the matcher is nil: make one with " +
-			"HaveBackedOffFor": (*HaveBackedOffForMatcher)(nil),
-		"HaveBecomeReady: the matcher " +
-			"is nil": (*HaveBecomeReadyMatcher)(nil),
-		"HaveBeenKilledBecauseOf: the matcher " +
-			"is nil": (*HaveBeenKilledBecauseOfMatcher)(nil),
-		"HaveBeenProbed: the matcher " +
-			"is nil": (*HaveBeenProbedMatcher)(nil),
-		"HaveBeenReadyBeforeStarted: the matcher " +
-			"is nil": (*HaveBeenReadyBeforeStartedMatcher)(nil),
-		"HaveConditionTransitions: the matcher " +
-			"is nil": (*HaveConditionTransitionsMatcher)(nil),
-		"HaveContainerStatuses: the matcher " +
-			"is nil": (*HaveContainerStatusesMatcher)(nil),
-		"HaveEvent: the matcher " +
-			"is nil": (*HaveEventMatcher)(nil),
-		"HaveReadyIntervals: the matcher " +
-			"is nil": (*HaveReadyIntervalsMatcher)(nil),
-		"HaveRestarted: the matcher " +
-			"is nil": (*HaveRestartedMatcher)(nil),
-		"MeetRequirements: the matcher " +
-			"is nil": (*MeetRequirementsMatcher)(nil),
+		"the matcher is empty: make one with its " +
+			"function": &HaveEventMatcher{},
+		"the matcher is empty: make one with its function, such as " +
+			"HaveRestarted": &HaveRestartedMatcher{},
 		"HaveEvent: the message " +
 			"is nil": HaveEvent("Killing").WithMessage(nil),
 		"HaveEvent: a message is a string or a matcher, not a value of " +
@@ -489,7 +471,7 @@ func TestPolling(t *testing.T) {
 	} {
 		fake := newFakeT(t)
 		assert(gomega.NewWithT(fake))
-		if len(fake.failures) != 1 || !strings.Contains(fake.failures[0], "call Advance, and then use Expect") {
+		if len(fake.failures) != 1 || !strings.Contains(fake.failures[0], "nothing to wait for: use Expect") {
 			t.Errorf("%s: failed with %q", name, fake.failures)
 		}
 	}

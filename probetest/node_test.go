@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/onsi/gomega"
+	"github.com/onsi/gomega/matchers"
 	"github.com/onsi/gomega/types"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -168,9 +169,9 @@ func TestVacuous(t *testing.T) {
 		{w.web, HaveBackedOffFor().After(time.Hour),
 			"HaveBackedOffFor: the window begins 1h after the pod was added, at 1h00m00.000s, but the run has only " +
 				"reached 120.000s: call Advance first"},
-		{w.web, &HaveEventMatcher{}, "HaveEvent: the reason of the event is missing"},
-		{w.web, &HaveBeenProbedMatcher{},
-			"HaveBeenProbed: the probe is missing: give trace.Liveness, trace.Readiness or trace.Startup"},
+		{w.web, HaveEvent(""), "HaveEvent: the reason of the event is missing"},
+		{w.web, HaveBeenProbed(""), "HaveBeenProbed: the probe is missing: give trace.Liveness, trace.Readiness or " +
+			"trace.Startup"},
 	} {
 		if _, err := test.matcher.Match(test.actual); err == nil || err.Error() != test.want {
 			t.Errorf("the error is %v, want %q", err, test.want)
@@ -285,26 +286,54 @@ func TestTimesCountFromAddition(t *testing.T) {
 		`^Expected\n    late\nto have restarted within 10s after the pod was added\.\nIt did not; later at 1h00m3\d\.\d{3}s\. The pod was added at 1h00m00\.000s\.\n`))
 }
 
-// TestZeroMatchers checks that the zero values of matchers, and their messages, work.
+// TestZeroMatchers checks that the zero values of matchers, which no function made, are errors and
+// have messages.
 func TestZeroMatchers(t *testing.T) {
 	w := newWorld(t)
 	for _, m := range []types.GomegaMatcher{
-		&HaveRestartedMatcher{}, &HaveBecomeReadyMatcher{}, &HaveBeenReadyBeforeStartedMatcher{},
-		&HaveBeenKilledBecauseOfMatcher{},
-		&HaveEventMatcher{}, &HaveBeenProbedMatcher{}, &HaveBackedOffForMatcher{}, &HaveConditionTransitionsMatcher{},
-		&HaveReadyIntervalsMatcher{}, &HaveContainerStatusesMatcher{},
+		&HaveRestartedMatcher{}, &HaveEventMatcher{}, &HaveBeenProbedMatcher{}, &HaveBackedOffForMatcher{},
+		&HaveContainerStatusesMatcher{}, &HaveKeptReadyMatcher{}, &HaveLostRequestsMatcher{},
+		&MeetRequirementsMatcher{},
 	} {
-		if m.FailureMessage(w.web) == "" || m.NegatedFailureMessage(w.web) == "" {
-			t.Errorf("%T has no message before it has examined anything", m)
-		}
-		m.Match(w.web)
-		if m.FailureMessage(w.web) == "" || m.NegatedFailureMessage(w.web) == "" {
-			t.Errorf("%T has no message", m)
+		if ok, err := m.Match(w.web); ok || err == nil || m.FailureMessage(w.web) == "" || fmt.Sprint(m) == "" {
+			t.Errorf("%T matches: %t, %v", m, ok, err)
 		}
 	}
-	if ok, err := new(HaveRestartedMatcher).Within(time.Minute).Times(1).Match(w.web); !ok || err != nil {
-		t.Errorf("the zero value matches: %t, %v", ok, err)
+	for _, m := range []types.GomegaMatcher{
+		HaveRestarted(), HaveEvent("Killing"), HaveBeenProbed(trace.Liveness), HaveBackedOffFor(),
+		HaveContainerStatuses(), HaveKeptReady(1),
+		HaveRolledOutWithin(time.Second), HaveLostRequests(0), MeetRequirements("stall>=1s"),
+	} {
+		if got := m.FailureMessage(w.web); !strings.HasSuffix(got, ": the matcher has not examined anything yet") {
+			t.Errorf("before it has examined anything, %T has the message %q", m, got)
+		}
 	}
+}
+
+// TestNested checks how matchers print inside matchers of Gomega.
+func TestNested(t *testing.T) {
+	w := newWorld(t)
+	for want, m := range map[string]types.GomegaMatcher{
+		"[(have restarted 7 times; the last one examined is web: It did " +
+			"once, at ": gomega.Or(HaveRestarted().Times(7), HaveEvent("Pulling").Times(9)),
+		"have become ready at least 5 times; the last one examined is web: " +
+			"It did ": gomega.ContainElement(HaveBecomeReady().AtLeast(5)),
+		"never have been ready; the last one examined is web: It was " +
+			"from ": gomega.HaveEach(HaveReadyIntervals()),
+	} {
+		actual := any(w.web)
+		if _, isOr := m.(*matchers.OrMatcher); !isOr {
+			actual = []*Pod{w.web}
+		}
+		ok, err := m.Match(actual)
+		if got := m.FailureMessage(actual); ok || err != nil || !strings.Contains(got, want) {
+			t.Errorf("the message is %q, %v, want %q in it", got, err, want)
+		}
+	}
+}
+
+// TestZeroValues checks that the zero values of other types print.
+func TestZeroValues(t *testing.T) {
 	if MaxTime != value.MaxDuration {
 		t.Errorf("nodes end at %s, and scenarios at %s", MaxTime, value.MaxDuration)
 	}

@@ -3,7 +3,6 @@ package probetest
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 
 	"probesim.dev/node"
@@ -77,21 +76,4 @@ func (n *Node) later(what string, f func() error) {
 			n.fail("%s at %s: %s", what, trace.FormatTime(virtual.At(n.now())), err)
 		}
 	})
-}
-
-// message returns the message of a failure about the object, with the records of controllers and of
-// some pods around a moment.
-func (o *object) message(expected, got string, marks []int, center virtual.Time, pods ...string) string {
-	var all, near []int
-	for i := range o.log.records {
-		r := &o.log.records[i]
-		if !r.Kind.Observable() {
-			continue
-		}
-		all = append(all, i)
-		if r.Kind.Controlled() || slices.Contains(pods, r.Pod) || slices.Contains(marks, i) {
-			near = append(near, i)
-		}
-	}
-	return o.log.message(fmt.Sprintf("Expected\n    %s\n%s.\n%s\n", o, expected, got), near, all, marks, center)
 }

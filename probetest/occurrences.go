@@ -1,25 +1,14 @@
 package probetest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
-
-// occurrences is the common part of the matchers that count: the window, the expected number, and
-// what the last Match found. The zero value expects one occurrence or more in the whole run.
-type occurrences struct {
-	window
-	least, most *int // nil: 1, any
-
-	subject               *subject // of the last Match
-	before, inside, after []occurrence
-}
 
 // occurrence is a moment of the run and the index of its record.
 type occurrence struct {
@@ -27,133 +16,121 @@ type occurrence struct {
 	record int
 }
 
-func (o *occurrences) setTimes(n int) { o.least, o.most = &n, &n }
-
-func (o *occurrences) setAtLeast(n int) { o.least, o.most = &n, nil }
-
-// counted is the part of a matcher M, which has more methods, that counts.
+// counted is the part of a matcher M that counts occurrences. It expects one or more in the whole
+// run, unless the methods say otherwise.
 type counted[M any] struct {
-	occurrences
-	matcher *M
+	windowed[M]
+	least, most *int // nil: 1, any
 }
 
 // Times sets the exact number that the matcher expects. Times(0) expects none.
 func (c *counted[M]) Times(n int) *M {
-	c.setTimes(n)
-	return c.matcher
+	c.least, c.most = &n, &n
+	return c.whole
 }
 
 // AtLeast sets the minimum number that the matcher expects, 1 or more.
 func (c *counted[M]) AtLeast(n int) *M {
-	c.setAtLeast(n)
-	return c.matcher
+	c.least, c.most = &n, nil
+	return c.whole
 }
 
-// Within limits the matcher to the time from the addition of the pod until d later.
-func (c *counted[M]) Within(d time.Duration) *M {
-	c.setWithin(d)
-	return c.matcher
-}
-
-// Between limits the matcher to the time between two moments, both inclusive, that count from the
-// addition of the pod.
-func (c *counted[M]) Between(from, until time.Duration) *M {
-	c.setBetween(from, until)
-	return c.matcher
-}
-
-// After limits the matcher to the time from d after the addition of the pod until now.
-func (c *counted[M]) After(d time.Duration) *M {
-	c.setAfter(d)
-	return c.matcher
-}
-
-// check sorts the occurrences of a subject into the window and reports whether their number is the
-// expected one.
-func (o *occurrences) check(s *subject, all []occurrence) (bool, error) {
-	from, to, err := o.span(s)
+// check reports whether the number of occurrences in the window is the expected one, and returns
+// those in the window.
+func (c *counted[M]) check(s *subject, all []occurrence) (ok bool, inside []occurrence, f *finding, err error) {
+	from, to, err := c.span(s)
 	switch {
 	case err != nil:
-		return false, err
-	case o.least != nil && *o.least < 0:
-		return false, fmt.Errorf("the expected number must not be negative, and it is %d", *o.least)
-	case o.least != nil && *o.least == 0 && o.most == nil:
-		return false, errors.New("AtLeast(0) holds for every run: use AtLeast(1), or Times(0) for none")
+		return false, nil, nil, err
+	case c.least != nil && *c.least < 0:
+		return false, nil, nil, fmt.Errorf("the expected number must not be negative, and it is %d", *c.least)
+	case c.least != nil && *c.least == 0 && c.most == nil:
+		return false, nil, nil, errors.New("AtLeast(0) holds for every run: use AtLeast(1), or Times(0) for none")
 	}
-	o.subject, o.before, o.inside, o.after = s, nil, nil, nil
+	var before, after []occurrence
+	var marks []int
 	for _, it := range all {
+		marks = append(marks, it.record)
 		switch {
 		case it.t < from:
-			o.before = append(o.before, it)
+			before = append(before, it)
 		case it.t > to:
-			o.after = append(o.after, it)
+			after = append(after, it)
 		default:
-			o.inside = append(o.inside, it)
+			inside = append(inside, it)
 		}
 	}
-	n := len(o.inside)
-	least := 1
-	if o.least != nil {
-		least = *o.least
-	}
-	return n >= least && (o.most == nil || n <= *o.most), nil
-}
-
-// message describes the expectation, such as "to have restarted", and what happened.
-func (o *occurrences) message(expected string) string {
-	if o.subject == nil {
-		return expected + ": the matcher has not examined anything yet"
-	}
-	f := finding{subject: o.subject}
-	_, f.center, _ = o.span(o.subject)
+	center := to
 	switch {
-	case len(o.inside) > 0:
-		f.center = o.inside[0].t
-	case len(o.after) > 0:
-		f.center = o.after[0].t
-	case len(o.before) > 0:
-		f.center = o.before[len(o.before)-1].t
+	case len(inside) > 0:
+		center = inside[0].t
+	case len(after) > 0:
+		center = after[0].t
+	case len(before) > 0:
+		center = before[len(before)-1].t
 	}
-	for _, it := range slices.Concat(o.before, o.inside, o.after) {
-		f.marks = append(f.marks, it.record)
-	}
-	return f.message(expected+o.expectation(), o.happened())
+	n, one := len(inside), 1
+	ok = n >= *cmp.Or(c.least, &one) && (c.most == nil || n <= *c.most)
+	return ok, inside, s.finding(happened(before, inside, after), center, marks...), nil
 }
-
-func (o *occurrences) examined() *subject { return o.subject }
 
 // expectation describes the expected number and the window.
-func (o *occurrences) expectation() string { return o.number() + o.window.words() }
-
-// number describes the expected number of occurrences.
-func (o *occurrences) number() string {
-	if o.least == nil {
-		return ""
+func (c *counted[M]) expectation() string {
+	if c.least == nil {
+		return c.window.words()
 	}
-	text := fmt.Sprintf(" %d times", *o.least)
-	if *o.least == 1 {
+	text := fmt.Sprintf(" %d times", *c.least)
+	if *c.least == 1 {
 		text = " once"
 	}
-	if o.most == nil {
+	if c.most == nil {
 		text = " at least" + text
 	}
-	return text
+	return text + c.window.words()
+}
+
+// CountMatcher examines how often something happened to a *Pod or a *Container.
+type CountMatcher struct {
+	counted[CountMatcher]
+	words string                               // "restarted" in "to have restarted"
+	in    func(*subject) ([]occurrence, error) // in the whole run
+}
+
+func newCount(name, words string, in func(*subject) ([]occurrence, error)) *CountMatcher {
+	m := &CountMatcher{words: words, in: in}
+	m.function, m.judge, m.whole = name, m, m
+	return m
+}
+
+func (m *CountMatcher) expected(to string) string { return to + "have " + m.words + m.expectation() }
+
+func (m *CountMatcher) examine(actual any) (bool, *finding, error) {
+	s, err := subjectOf(actual)
+	if err != nil {
+		return false, nil, err
+	}
+	all, err := m.in(s)
+	if err != nil {
+		return false, nil, err
+	}
+	ok, _, f, err := m.check(s, all)
+	return ok, f, err
 }
 
 // happened lists the occurrences inside the window and outside of it.
-func (o *occurrences) happened() string {
+func happened(before, inside, after []occurrence) string {
 	text := "It did not"
-	switch n := len(o.inside); {
+	switch n := len(inside); {
 	case n == 1:
-		text = "It did once, at " + listTimes(o.inside)
+		text = "It did once, at " + listTimes(inside)
 	case n > 1:
-		text = fmt.Sprintf("It did %d times, at %s", n, listTimes(o.inside))
+		text = fmt.Sprintf("It did %d times, at %s", n, listTimes(inside))
 	}
-	if len(o.before) > 0 {
-		text += "; earlier at " + listTimes(o.before)
+	if len(before) > 0 {
+		text += "; earlier at " + listTimes(before)
 	}
-	if len(o.after) > 0 {
-		text += "; later at " + listTimes(o.after)
+	if len(after) > 0 {
+		text += "; later at " + listTimes(after)
 	}
 	return text
 }

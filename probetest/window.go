@@ -17,12 +17,6 @@ type window struct {
 	from, until *time.Duration // nil: open
 }
 
-func (w *window) setWithin(d time.Duration) { *w = window{until: &d} }
-
-func (w *window) setBetween(from, until time.Duration) { *w = window{from: &from, until: &until} }
-
-func (w *window) setAfter(d time.Duration) { *w = window{from: &d} }
-
 // span returns the virtual times at which the window begins and ends for a subject. A window that
 // extends past the end of the run is an error, because the rest of the run could change the result.
 func (w window) span(s *subject) (from, to virtual.Time, err error) {
