@@ -314,8 +314,8 @@ func TestZeroMatchers(t *testing.T) {
 func TestNested(t *testing.T) {
 	w := newWorld(t)
 	for want, m := range map[string]types.GomegaMatcher{
-		"[(have restarted 7 times; the last one examined is web: It did " +
-			"once, at ": gomega.Or(HaveRestarted().Times(7), HaveEvent("Pulling").Times(9)),
+		"[(have restarted 7 times; the last one examined is web: It did once, at ": gomega.Or(HaveRestarted().Times(7),
+			HaveEvent("Pulling").Times(9)),
 		"have become ready at least 5 times; the last one examined is web: " +
 			"It did ": gomega.ContainElement(HaveBecomeReady().AtLeast(5)),
 		"never have been ready; the last one examined is web: It was " +
