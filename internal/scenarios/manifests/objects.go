@@ -87,34 +87,36 @@ func (f *Objects) object(n, apiVersion, kind *strict.Node) {
 		f.refuse(n)
 		return
 	}
+	isScenario := kind.Value == "Scenario" || kind.Value == "ScenarioList"
 	list, isList := strings.CutSuffix(kind.Value, "List")
 	switch w := KindNamed(list); {
-	case IsCustom(apiVersion.Value) && kind.Value != "Scenario" && kind.Value != "ScenarioList":
+	case IsCustom(apiVersion.Value) && !isScenario:
 		if isCustomWorkload(n, apiVersion) {
 			f.manifest(n, customKind(apiVersion.Value, kind.Value))
 		} else {
 			f.others = append(f.others, n)
 		}
-	case isList && kind.Value == "List" && apiVersionIs(apiVersion, kind, "v1"):
-		f.items(n, nil, nil)
-	case isList && list == "Scenario" && apiVersionIs(apiVersion, kind, format.APIVersion):
-		f.items(n, apiVersion, scalar("Scenario"))
-	case isList && w != nil && apiVersionIs(apiVersion, kind, w.apiVersion):
-		f.items(n, apiVersion, scalar(list))
-	// with a wrong apiVersion, which is reported
-	case isList && (kind.Value == "List" || list == "Scenario" || w != nil):
-	case kind.Value == "Scenario":
-		if apiVersionIs(apiVersion, kind, format.APIVersion) {
+	case isScenario && apiVersionIs(apiVersion, kind, format.APIVersion):
+		if isList {
+			f.items(n, apiVersion, scalar(list))
+		} else {
 			f.Scenarios = append(f.Scenarios, n)
 		}
-	case w != nil:
-		if !apiVersionIs(apiVersion, kind, w.apiVersion) {
-			f.refuse(n)
-			return
+	case isScenario: // with a wrong apiVersion, which is reported
+	case kind.Value == "List":
+		if apiVersionIs(apiVersion, kind, "v1") {
+			f.items(n, nil, nil)
 		}
-		f.manifest(n, w)
-	default:
+	case w == nil:
 		f.others = append(f.others, n)
+	case !apiVersionIs(apiVersion, kind, w.apiVersion):
+		if !isList {
+			f.refuse(n)
+		}
+	case isList:
+		f.items(n, apiVersion, scalar(list))
+	default:
+		f.manifest(n, w)
 	}
 }
 

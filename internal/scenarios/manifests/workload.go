@@ -3,6 +3,7 @@ package manifests
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -434,18 +435,28 @@ func (m *Object) Check(errs *PodErrors, pod *v1.Pod) {
 // PortNotes returns a note for each unknown port of the containers of a pod.
 func PortNotes(pod *v1.Pod, errs *PodErrors) []string {
 	var notes []string
-	for _, of := range []struct {
-		field string
-		list  []v1.Container
-	}{{"initContainers", pod.Spec.InitContainers}, {"containers", pod.Spec.Containers}} {
-		for i := range of.list {
-			for _, port := range program.UnknownPorts(&of.list[i]) {
-				n := errs.At(pod, fmt.Sprintf("spec.%s[%d].%s", of.field, i, port.Path))
-				notes = append(notes, fmt.Sprintf("%s: %s", n.Pos, port.Note(&of.list[i])))
-			}
+	for path, container := range Containers(pod) {
+		for _, port := range program.UnknownPorts(container) {
+			notes = append(notes, fmt.Sprintf("%s: %s", errs.At(pod, path+"."+port.Path).Pos, port.Note(container)))
 		}
 	}
 	return notes
+}
+
+// Containers returns the containers of a pod with their paths, such as spec.initContainers[0].
+func Containers(pod *v1.Pod) iter.Seq2[string, *v1.Container] {
+	return func(yield func(string, *v1.Container) bool) {
+		for i := range pod.Spec.InitContainers {
+			if !yield(fmt.Sprintf("spec.initContainers[%d]", i), &pod.Spec.InitContainers[i]) {
+				return
+			}
+		}
+		for i := range pod.Spec.Containers {
+			if !yield(fmt.Sprintf("spec.containers[%d]", i), &pod.Spec.Containers[i]) {
+				return
+			}
+		}
+	}
 }
 
 // Deployment returns a copy of the object, as a client sends it to the API server, with the

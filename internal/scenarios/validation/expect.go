@@ -139,22 +139,32 @@ func (c *checker) checkScope(e *format.Expect, n *strict.Node, matcher string) {
 	if e.Instance != nil && matcher != "record" {
 		n.Field("instance").Errorf("cannot be used with %s: only a record has an instance", matcher)
 	}
-	if e.Count != nil && (e.Window().Kind != format.Within || matcher != "becomes" && matcher != "record") {
-		n.Field("count").Errorf("can be used only with within and one of becomes and record")
-	}
-	if e.Count != nil && e.Count.Min <= 0 && e.Count.Max == value.OpenMax && !n.Field("count").Bad() {
-		n.Field("count").Errorf("%s is any number, so the expectation always holds", e.Count)
-	}
-	if e.Pods != nil && c.known(e.Pod) {
-		switch pods := c.scenario.PodCount(e.Pod); {
-		case c.scenario.IsControlled(e.Pod): // how many there are depends on the run
-		case pods > 0 && e.Pods.Min > pods:
-			n.Field("pods").Errorf("there %s", onlyPods(pods))
-		case pods > 0 && e.Pods.Min <= 0 && e.Pods.Max >= pods && !n.Field("pods").Bad():
-			n.Field("pods").Errorf("%s is any number of pods, because there %s", e.Pods, onlyPods(pods))
+	c.checkCounts(e, n, matcher)
+}
+
+// checkCounts checks the number of moments, and of pods.
+func (c *checker) checkCounts(e *format.Expect, n *strict.Node, matcher string) {
+	if count := n.Field("count"); e.Count != nil {
+		if e.Window().Kind != format.Within || matcher != "becomes" && matcher != "record" {
+			count.Errorf("can be used only with within and one of becomes and record")
+		}
+		if isAny(e.Count, value.OpenMax) && !count.Bad() {
+			count.Errorf("%s is any number, so the expectation always holds", e.Count)
 		}
 	}
+	if e.Pods == nil || !c.known(e.Pod) || c.scenario.IsControlled(e.Pod) { // how many there are can depend on the run
+		return
+	}
+	switch pods := c.scenario.PodCount(e.Pod); {
+	case pods > 0 && e.Pods.Min > pods:
+		n.Field("pods").Errorf("there %s", onlyPods(pods))
+	case pods > 0 && isAny(e.Pods, pods) && !n.Field("pods").Bad():
+		n.Field("pods").Errorf("%s is any number of pods, because there %s", e.Pods, onlyPods(pods))
+	}
 }
+
+// isAny reports whether a range has all numbers up to most.
+func isAny(r *value.IntRange, most int) bool { return r.Min <= 0 && r.Max >= most }
 
 func onlyPods(count int) string {
 	if count == 1 {

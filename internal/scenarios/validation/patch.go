@@ -40,7 +40,7 @@ func (c *checker) checkPatchPod(p *format.PatchPod, n *strict.Node) {
 		return
 	}
 	for _, w := range c.matching(p.Pod) {
-		if !n.Bad() && c.withinValueLimit(w.Manifest, n) && c.withinMergeLimit(w.Manifest, n) {
+		if !n.Bad() && c.withinLimits(w, n) {
 			c.checkPatched(p, w, n)
 		}
 	}
@@ -69,7 +69,7 @@ func (c *checker) checkPatched(p *format.PatchPod, w *workload, n *strict.Node) 
 	if c.rejects(p, patched, before, n) {
 		return
 	}
-	for _, c := range slices.Concat(patched.Spec.InitContainers, patched.Spec.Containers) {
+	for c := range podutil.Containers(&patched.Spec) {
 		if c.Image != "" && !admission.IsImage(c.Image) {
 			n.Errorf("the image %s is not supported yet: its name is not a valid reference", strict.Quote(c.Image))
 		}
@@ -113,19 +113,14 @@ func (c *checker) rejects(p *format.PatchPod, patched, before *v1.Pod, n *strict
 // handler.
 func (w *workload) checkProbes(patched *v1.Pod, n *strict.Node) {
 	refuse := func(field, what string) { n.Errorf("%s is not supported yet (%s)", what, field) }
-	check := func(prefix string, list []v1.Container) {
-		for i := range list {
-			c := &list[i]
-			for _, probe := range program.ProbesOf(c) {
-				checkHTTPGetSupported(probe.Probe.HTTPGet, prefix+c.Name+"."+probe.Field, refuse)
-			}
-			if first := w.withAdded[c.Name]; first != nil {
-				w.checkHandlers(c, first, n)
-			}
+	for path, container := range manifests.Containers(patched) {
+		for _, probe := range program.ProbesOf(container) {
+			checkHTTPGetSupported(probe.Probe.HTTPGet, path+"."+probe.Field, refuse)
+		}
+		if first := w.withAdded[container.Name]; first != nil {
+			w.checkHandlers(container, first, n)
 		}
 	}
-	check("spec.initContainers.", patched.Spec.InitContainers)
-	check("spec.containers.", patched.Spec.Containers)
 }
 
 // checkHandlers reports handlers of probes that differ from the first ones.
@@ -155,7 +150,7 @@ func (c *checker) addProbes(w *workload) {
 			continue
 		}
 		n := c.spec.Field("steps").Index(i).Field("patch")
-		if n.Bad() || !c.withinValueLimit(w.Manifest, n) || !c.withinMergeLimit(w.Manifest, n) {
+		if n.Bad() || !c.withinLimits(w, n) {
 			continue
 		}
 		w.before[s.Patch] = pod

@@ -235,6 +235,11 @@ func (c *checker) withinValueLimit(m *manifests.Object, n *strict.Node) bool {
 	return false
 }
 
+// withinLimits reports whether the file is within its limits with a patch of a workload.
+func (c *checker) withinLimits(w *workload, patch *strict.Node) bool {
+	return c.withinValueLimit(w.Manifest, patch) && c.withinMergeLimit(w.Manifest, patch)
+}
+
 // withinMergeLimits calls withinMergeLimit for each patch.
 func (c *checker) withinMergeLimits(m *manifests.Object, patches []*strict.Node) bool {
 	return !slices.ContainsFunc(patches, func(n *strict.Node) bool { return !c.withinMergeLimit(m, n) })

@@ -1,7 +1,6 @@
 package validation
 
 import (
-	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/kube/profile"
@@ -28,7 +27,7 @@ func (c *checker) checkResize(r *format.Resize, n *strict.Node) {
 	}
 	for _, w := range c.matching(r.Pod) {
 		for _, p := range c.profiles() {
-			if !n.Bad() && c.withinValueLimit(w.Manifest, n) && c.withinMergeLimit(w.Manifest, n) {
+			if !n.Bad() && c.withinLimits(w, n) {
 				w.checkResize(r, p, n)
 			}
 		}
@@ -49,13 +48,8 @@ func (w *workload) checkResize(r *format.Resize, p profile.Profile, n *strict.No
 		known[e.Error()] = true
 	}
 	for _, e := range admission.ValidateResize(p, patched, before) {
-		if known[e.Error()] {
-			continue
+		if !known[e.Error()] {
+			nodeIn(n, patched, e.Field, n.Field("spec")).Errorf("%s", e.ErrorBody())
 		}
-		at := n.Field("spec")
-		if written, _ := manifests.FindInPod(n, patched, e.Field); written.Written() {
-			at = written
-		}
-		at.Errorf("%s", e.ErrorBody())
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/scenarios/format"
@@ -41,16 +42,12 @@ func (c *checker) checkManifests(pod string, n *strict.Node) {
 	}
 }
 
-func (c *checker) checkRemoveManifest(r *format.RemoveManifest, n *strict.Node) {
-	c.checkManifests(r.Pod, n)
-}
-
 // checkSetManifest applies the patch to the manifests in their initial state. It does not consider
 // what other steps change before.
 func (c *checker) checkSetManifest(s *format.SetManifest, n *strict.Node) {
 	c.checkManifests(s.Pod, n)
 	for _, w := range c.matching(s.Pod) {
-		if !n.Bad() && c.withinValueLimit(w.Manifest, n) && c.withinMergeLimit(w.Manifest, n) {
+		if !n.Bad() && c.withinLimits(w, n) {
 			w.checkManifest(s, n)
 		}
 	}
@@ -72,11 +69,7 @@ func (w *workload) checkManifest(s *format.SetManifest, n *strict.Node) {
 	errs := slices.Concat(admission.Validate(patched), admission.ValidateStatic(patched),
 		admission.ValidateSupported(patched))
 	for _, e := range errs {
-		at := n
-		if written, _ := manifests.FindInPod(n, patched, e.Field); written.Written() {
-			at = written
-		}
-		at.Errorf("%s", e.ErrorBody())
+		nodeIn(n, patched, e.Field, n).Errorf("%s", e.ErrorBody())
 	}
 	w.checkContainers(patched, n)
 }
@@ -97,17 +90,22 @@ func (w *workload) checkContainers(patched *v1.Pod, n *strict.Node) {
 		return
 	}
 	refuse := func(field, what string) { n.Errorf("%s is not supported yet (%s)", what, field) }
-	check := func(prefix string, list []v1.Container) {
-		for i := range list {
-			checkContainerSupported(&list[i], prefix+list[i].Name+".", refuse)
-			if w.answersEndpoints(list[i].Name) && !sameEndpoints(&list[i], podutil.Find(w.Pod, list[i].Name)) {
-				n.Field("spec").Errorf("a step cannot change a probe or hook of %s yet, because its behavior has "+
-					"endpoints", list[i].Name)
-			}
+	for path, container := range manifests.Containers(patched) {
+		checkContainerSupported(container, path+".", refuse)
+		if w.answersEndpoints(container.Name) && !sameEndpoints(container, podutil.Find(w.Pod, container.Name)) {
+			n.Field("spec").Errorf("a step cannot change a probe or hook of %s yet, because its behavior has endpoints",
+				container.Name)
 		}
 	}
-	check("spec.initContainers.", patched.Spec.InitContainers)
-	check("spec.containers.", patched.Spec.Containers)
+}
+
+// nodeIn returns the node of a field of a patched pod in a patch, or another one if the patch does
+// not write it.
+func nodeIn(patch *strict.Node, pod *v1.Pod, field string, otherwise *strict.Node) *strict.Node {
+	if written, _ := manifests.FindInPod(patch, pod, field); written.Written() {
+		return written
+	}
+	return otherwise
 }
 
 // answersEndpoints reports whether a rule of a container has answers by endpoint.
@@ -123,15 +121,12 @@ func (w *workload) answersEndpoints(container string) bool {
 // sameEndpoints reports whether the probes and hooks of two versions of a container ask at the same
 // endpoints.
 func sameEndpoints(a, b *v1.Container) bool {
-	handlers := func(c *v1.Container) (list []any) {
-		for _, p := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
-			if p != nil {
-				list = append(list, p.ProbeHandler)
-			} else {
-				list = append(list, nil)
-			}
+	handlers := func(c *v1.Container) []any {
+		list := []any{c.Lifecycle, c.Ports}
+		for _, p := range program.ProbesOf(c) {
+			list = append(list, p.Key, p.Probe.ProbeHandler)
 		}
-		return append(list, c.Lifecycle, c.Ports)
+		return list
 	}
 	return reflect.DeepEqual(handlers(a), handlers(b))
 }

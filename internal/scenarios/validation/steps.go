@@ -60,7 +60,7 @@ func (c *checker) checkActionOf(a any, n *strict.Node) {
 	case *format.Kill:
 		c.checkKill(a, n)
 	case *format.SetDelays:
-		c.checkSetDelays(a, n)
+		checkSetDelays(a, n)
 	case *format.PatchPod:
 		c.checkPatchPod(a, n)
 	case *format.Debug:
@@ -70,21 +70,21 @@ func (c *checker) checkActionOf(a any, n *strict.Node) {
 	case *format.SetManifest:
 		c.checkSetManifest(a, n)
 	case *format.RemoveManifest:
-		c.checkRemoveManifest(a, n)
+		c.checkManifests(a.Pod, n)
 	case *format.Evict:
-		c.checkEvict(a, n)
+		c.checkTarget(a.Pod, n)
 	case *format.RestartKubelet:
-		c.checkRestartKubelet(a, n)
+		checkFor(a.Downtime, n.Field("downtime"))
 	case *format.RebootNode:
-		c.checkRebootNode(a, n)
+		checkFor(a.Downtime, n.Field("downtime"))
 	case *format.ShutdownNode:
-		c.checkShutdownNode(a, n)
+		c.checkShutdownNode(n)
 	case *format.APIDown:
-		c.checkAPIDown(a, n)
+		checkFor(a.For, n.Field("for"))
 	case *format.RuntimeDown:
-		c.checkRuntimeDown(a, n)
+		checkRuntimeDown(a, n)
 	case *format.RegistryDown:
-		c.checkRegistryDown(a, n)
+		checkFor(a.For, n.Field("for"))
 	case *format.StepClock:
 		c.checkStepClock(a, n)
 	case *format.Scale:
@@ -152,9 +152,7 @@ func (c *checker) checkKill(k *format.Kill, n *strict.Node) {
 	}
 }
 
-func (c *checker) checkEvict(e *format.Evict, n *strict.Node) { c.checkTarget(e.Pod, n) }
-
-func (c *checker) checkSetDelays(s *format.SetDelays, n *strict.Node) {
+func checkSetDelays(s *format.SetDelays, n *strict.Node) {
 	checkDelays(n.Field("delays"), s.Delays)
 	checkFor(s.For, n.Field("for"))
 	if s.Delays == nil && !n.Field("delays").Bad() {
@@ -162,11 +160,7 @@ func (c *checker) checkSetDelays(s *format.SetDelays, n *strict.Node) {
 	}
 }
 
-func (c *checker) checkAPIDown(a *format.APIDown, n *strict.Node) {
-	checkFor(a.For, n.Field("for"))
-}
-
-func (c *checker) checkRuntimeDown(r *format.RuntimeDown, n *strict.Node) {
+func checkRuntimeDown(r *format.RuntimeDown, n *strict.Node) {
 	checkFor(r.For, n.Field("for"))
 	condition := n.Field("condition")
 	if condition.Written() && !condition.Bad() && r.Condition != fakeruntime.RuntimeReady &&
@@ -176,20 +170,8 @@ func (c *checker) checkRuntimeDown(r *format.RuntimeDown, n *strict.Node) {
 	}
 }
 
-func (c *checker) checkRegistryDown(r *format.RegistryDown, n *strict.Node) {
-	checkFor(r.For, n.Field("for"))
-}
-
-func (c *checker) checkRestartKubelet(r *format.RestartKubelet, n *strict.Node) {
-	checkFor(r.Downtime, n.Field("downtime"))
-}
-
-func (c *checker) checkRebootNode(r *format.RebootNode, n *strict.Node) {
-	checkFor(r.Downtime, n.Field("downtime"))
-}
-
 // checkShutdownNode reports a shutdown that the kubelet would ignore.
-func (c *checker) checkShutdownNode(_ *format.ShutdownNode, n *strict.Node) {
+func (c *checker) checkShutdownNode(n *strict.Node) {
 	config := c.scenario.Spec.Kubelet.Config.Compile()
 	if !c.spec.Field("kubelet").Field("config").Bad() && len(config.ShutdownPeriods()) == 0 {
 		n.Errorf("needs shutdownGracePeriod in kubelet.config: without it the kubelet ignores the shutdown (see " +

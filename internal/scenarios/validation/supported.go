@@ -1,7 +1,6 @@
 package validation
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/world/apiserver/admission"
@@ -39,11 +39,8 @@ func (c *checker) checkSupported(w *workload) {
 	for _, e := range admission.ValidateSupported(w.Pod) {
 		w.errs.At(w.Pod, e.Field).Errorf("%s", e.Detail)
 	}
-	for i := range w.Pod.Spec.InitContainers {
-		checkContainerSupported(&w.Pod.Spec.InitContainers[i], fmt.Sprintf("spec.initContainers[%d].", i), refuse)
-	}
-	for i := range w.Pod.Spec.Containers {
-		checkContainerSupported(&w.Pod.Spec.Containers[i], fmt.Sprintf("spec.containers[%d].", i), refuse)
+	for path, container := range manifests.Containers(w.Pod) {
+		checkContainerSupported(container, path+".", refuse)
 	}
 }
 
@@ -126,16 +123,11 @@ func (c *checker) checkStopSignals(w *workload) {
 	if !slices.ContainsFunc(c.profiles(), func(p profile.Profile) bool { return p.ContainerStopSignals }) {
 		return
 	}
-	check := func(field string, list []v1.Container) {
-		for i := range list {
-			if name, _ := podutil.StopSignal(&list[i]); name == v1.SIGSTOP {
-				w.errs.At(w.Pod, fmt.Sprintf("spec.%s[%d].lifecycle.stopSignal", field, i)).
-					Errorf("SIGSTOP is not supported yet")
-			}
+	for path, container := range manifests.Containers(w.Pod) {
+		if name, _ := podutil.StopSignal(container); name == v1.SIGSTOP {
+			w.errs.At(w.Pod, path+".lifecycle.stopSignal").Errorf("SIGSTOP is not supported yet")
 		}
 	}
-	check("initContainers", w.Pod.Spec.InitContainers)
-	check("containers", w.Pod.Spec.Containers)
 }
 
 // checkRedirects reports redirects from HTTP/2 without TLS to https. Unlike other probes, such a
