@@ -3,6 +3,7 @@ package random
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -175,7 +176,7 @@ func (g *generator) drawContainer(name string, k kind) *container {
 		put(c.spec, "restartPolicy", "Always")
 	}
 	if k != initOnce {
-		for _, key := range pick(&g.rng, combinations) {
+		for _, key := range strings.Fields(pick(&g.rng, combinations)) {
 			put(c.spec, key+"Probe", g.probe(c, key))
 		}
 	}

@@ -21,15 +21,9 @@ func (c *container) probe(key string) *probe {
 }
 
 // combinations are the combinations of probes in a container.
-var combinations = []weighted[[]string]{
-	{6, nil},
-	{15, []string{"liveness"}},
-	{14, []string{"readiness"}},
-	{8, []string{"startup"}},
-	{19, []string{"liveness", "readiness"}},
-	{10, []string{"startup", "liveness"}},
-	{8, []string{"startup", "readiness"}},
-	{20, []string{"startup", "liveness", "readiness"}},
+var combinations = []weighted[string]{
+	{6, ""}, {15, "liveness"}, {14, "readiness"}, {8, "startup"}, {19, "liveness readiness"},
+	{10, "startup liveness"}, {8, "startup readiness"}, {20, "startup liveness readiness"},
 }
 
 // mostSeconds is the longest period of a probe in a scenario with rollouts.
