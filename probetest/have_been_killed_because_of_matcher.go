@@ -20,22 +20,22 @@ import (
 //
 // Any other reason is an error, even with NotTo.
 func HaveBeenKilledBecauseOf(reason string) *HaveBeenKilledBecauseOfMatcher {
-	return newCount("HaveBeenKilledBecauseOf", "been killed because of "+reason,
-		func(s *subject) ([]occurrence, error) {
-			killed := s.records(func(r *trace.Record) bool {
-				return r.Kind == trace.ContainerStopping && r.Reason == reason ||
-					r.Kind == trace.Step && r.Reason == "kill" && r.Message == reason
-			})
-			if len(killed) == 0 && !slices.Contains(stopReasons, reason) {
-				return nil, fmt.Errorf("no container is ever killed because of %q%s; the reasons are %s",
-					reason, strict.DidYouMean(reason, stopReasons), strings.Join(stopReasons, ", "))
-			}
-			needed := map[string]trace.Probe{"LivenessProbe": trace.Liveness, "StartupProbe": trace.Startup}[reason]
-			if needed != "" && !slices.Contains(s.probes(), needed) {
-				return nil, fmt.Errorf("%s has no %s probe", s, needed)
-			}
-			return killed, nil
+	words := "been killed because of " + reason
+	return newCount("HaveBeenKilledBecauseOf", words, func(s *subject) ([]occurrence, error) {
+		killed := s.records(func(r *trace.Record) bool {
+			return r.Kind == trace.ContainerStopping && r.Reason == reason ||
+				r.Kind == trace.Step && r.Reason == "kill" && r.Message == reason
 		})
+		if len(killed) == 0 && !slices.Contains(stopReasons, reason) {
+			return nil, fmt.Errorf("no container is ever killed because of %q%s; the reasons are %s",
+				reason, strict.DidYouMean(reason, stopReasons), strings.Join(stopReasons, ", "))
+		}
+		needed := map[string]trace.Probe{"LivenessProbe": trace.Liveness, "StartupProbe": trace.Startup}[reason]
+		if needed != "" && !slices.Contains(s.probes(), needed) {
+			return nil, fmt.Errorf("%s has no %s probe", s, needed)
+		}
+		return killed, nil
+	})
 }
 
 // HaveBeenKilledBecauseOfMatcher is the type of HaveBeenKilledBecauseOf.

@@ -8,15 +8,15 @@ import "probesim.dev/trace"
 //	Expect(web).NotTo(HaveBeenReadyBeforeStarted())
 func HaveBeenReadyBeforeStarted() *HaveBeenReadyBeforeStartedMatcher {
 	early := func(c *trace.ContainerStatus) bool { return c.Ready && !c.Started }
-	return newCount("HaveBeenReadyBeforeStarted", "been ready before it was started",
-		func(s *subject) (found []occurrence, err error) {
-			for _, st := range s.statuses() {
-				if s.hasContainer(st.status, early) {
-					found = append(found, st.occurrence)
-				}
+	const words = "been ready before it was started"
+	return newCount("HaveBeenReadyBeforeStarted", words, func(s *subject) (found []occurrence, err error) {
+		for _, st := range s.statuses() {
+			if s.hasContainer(st.status, early) {
+				found = append(found, st.occurrence)
 			}
-			return found, nil
-		})
+		}
+		return found, nil
+	})
 }
 
 // HaveBeenReadyBeforeStartedMatcher is the type of HaveBeenReadyBeforeStarted. It counts statuses.

@@ -48,8 +48,8 @@ func (m *HaveLostRequestsMatcher) examine(actual any) (bool, *finding, error) {
 	case len(s.streams) == 0:
 		return false, nil, fmt.Errorf("no requests are sent to the %s: give AddService some Requests", s)
 	case s.sent() == 0:
-		return false, nil, fmt.Errorf("no request has been sent to the %s yet: no router has had a target%s", s,
-			s.node.more())
+		return false, nil, fmt.Errorf("no request has been sent to the %s yet: no router has had a target%s",
+			s, s.node.more())
 	}
 	lost := s.LostRequests()
 	m.lost = &lost
@@ -106,8 +106,8 @@ func (s *Service) lossFinding() *finding {
 		return s.finding(fmt.Sprintf("None of %.0f requests is lost", s.sent()), center, marks, pods...)
 	}
 	losses = joined(losses)
-	text := fmt.Sprintf("%s of %.0f requests are lost, the first at %s:", round(s.LostRequests()), s.sent(),
-		trace.FormatTime(losses[0].From))
+	text := fmt.Sprintf("%s of %.0f requests are lost, the first at %s:",
+		round(s.LostRequests()), s.sent(), trace.FormatTime(losses[0].From))
 	for i, l := range losses {
 		if i == maxTimes {
 			text += fmt.Sprintf("\n    and %d more", len(losses)-maxTimes)

@@ -72,8 +72,8 @@ func (r *rollout) describe(d *Deployment) string {
 	began := "the change at " + trace.FormatTime(r.change.t)
 	w := r.last.Workload
 	if r.complete() {
-		return fmt.Sprintf("It was complete %s after %s, at %s", value.Format(r.last.t.Sub(r.change.t)), began,
-			trace.FormatTime(r.last.t))
+		took := value.Format(r.last.t.Sub(r.change.t))
+		return fmt.Sprintf("It was complete %s after %s, at %s", took, began, trace.FormatTime(r.last.t))
 	}
 	text := fmt.Sprintf("It is not complete after %s: %d replicas, %d updated, %d Ready, %d available, %d old",
 		began, w.Desired, w.Updated, w.Ready, w.Available, w.Replicas-w.Updated)

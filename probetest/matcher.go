@@ -73,9 +73,8 @@ func (m *matcher) Match(actual any) (bool, error) {
 		m.others = "\n\nThe others:" + printable.Lines(others.String())
 	}
 	if matching > 0 && matching < len(found) {
-		head := fmt.Sprintf("%s: %d of %d match. To expects that all do, NotTo that none does.\n\n", m.function,
-			matching, len(found))
-		return false, errors.New(head + m.FailureMessage(actual))
+		return false, fmt.Errorf("%s: %d of %d match. To expects that all do, NotTo that none does.\n\n%s",
+			m.function, matching, len(found), m.FailureMessage(actual))
 	}
 	return ok[0], nil
 }
@@ -125,9 +124,8 @@ func (m *matcher) MatchMayChangeInTheFuture(any) bool {
 }
 
 // errPolled refuses Eventually and Consistently, which let only real time pass.
-var errPolled = errors.New("real time changes neither a run nor a manifest, so Eventually and Consistently have " +
-	"nothing to wait for: " +
-	"use Expect, after Advance if there is a node")
+var errPolled = errors.New("real time changes neither a run nor a manifest, " +
+	"so Eventually and Consistently have nothing to wait for: use Expect, after Advance if there is a node")
 
 // elementsOf returns the elements of a list of pods or containers, or else the value itself.
 func elementsOf(actual any) (elements []any, isList bool) {

@@ -29,8 +29,8 @@ import (
 type Manifest string
 
 // MeetRequirements succeeds if the probe settings of a workload meet requirements on every node and
-// in every phase, as 'probesim check --require' does. The actual value is a Manifest or an API
-// object that creates pods:
+// in every phase, as 'probesim check
+// --require' does. The actual value is a Manifest or an API object that creates pods:
 //
 //	Expect(Manifest("deploy.yaml")).To(MeetRequirements("start>=70s, stall>=15s, detect<=45s"))
 //
@@ -237,8 +237,8 @@ func (m *MeetRequirementsMatcher) verify(r *check.Report) (results []verified, e
 	case len(about) > 0 && len(results) == 0:
 		return nil, fmt.Errorf("%s has no container that the requirements name", strings.Join(about, ", "))
 	case len(results) == 0:
-		return nil, fmt.Errorf("there is no %s %s in the manifest: it has %s", printable.Text(m.kind),
-			printable.Text(m.name), strings.Join(names, ", "))
+		return nil, fmt.Errorf("there is no %s %s in the manifest: it has %s",
+			printable.Text(m.kind), printable.Text(m.name), strings.Join(names, ", "))
 	}
 	return results, nil
 }

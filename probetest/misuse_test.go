@@ -350,10 +350,6 @@ func TestImpossible(t *testing.T) {
 			"is nil": HaveEvent("Killing").WithMessage((*matchers.HavePrefixMatcher)(nil)),
 		"HaveBeenProbed: the matcher of a time is nil": liveness().
 			At((*matchers.HavePrefixMatcher)(nil)),
-		"the matcher is empty: make one with its " +
-			"function": &HaveEventMatcher{},
-		"the matcher is empty: make one with its function, such as " +
-			"HaveRestarted": &HaveRestartedMatcher{},
 		"HaveEvent: the message " +
 			"is nil": HaveEvent("Killing").WithMessage(nil),
 		"HaveEvent: a message is a string or a matcher, not a value of " +

@@ -170,8 +170,8 @@ func TestVacuous(t *testing.T) {
 			"HaveBackedOffFor: the window begins 1h after the pod was added, at 1h00m00.000s, but the run has only " +
 				"reached 120.000s: call Advance first"},
 		{w.web, HaveEvent(""), "HaveEvent: the reason of the event is missing"},
-		{w.web, HaveBeenProbed(""), "HaveBeenProbed: the probe is missing: give trace.Liveness, trace.Readiness or " +
-			"trace.Startup"},
+		{w.web, HaveBeenProbed(""),
+			"HaveBeenProbed: the probe is missing: give trace.Liveness, trace.Readiness or trace.Startup"},
 	} {
 		if _, err := test.matcher.Match(test.actual); err == nil || err.Error() != test.want {
 			t.Errorf("the error is %v, want %q", err, test.want)
@@ -301,8 +301,8 @@ func TestZeroMatchers(t *testing.T) {
 	}
 	for _, m := range []types.GomegaMatcher{
 		HaveRestarted(), HaveEvent("Killing"), HaveBeenProbed(trace.Liveness), HaveBackedOffFor(),
-		HaveContainerStatuses(), HaveKeptReady(1),
-		HaveRolledOutWithin(time.Second), HaveLostRequests(0), MeetRequirements("stall>=1s"),
+		HaveContainerStatuses(), HaveKeptReady(1), HaveRolledOutWithin(time.Second), HaveLostRequests(0),
+		MeetRequirements("stall>=1s"),
 	} {
 		if got := m.FailureMessage(w.web); !strings.HasSuffix(got, ": the matcher has not examined anything yet") {
 			t.Errorf("before it has examined anything, %T has the message %q", m, got)
@@ -314,12 +314,11 @@ func TestZeroMatchers(t *testing.T) {
 func TestNested(t *testing.T) {
 	w := newWorld(t)
 	for want, m := range map[string]types.GomegaMatcher{
-		"[(have restarted 7 times; the last one examined is web: It did once, at ": gomega.Or(HaveRestarted().Times(7),
-			HaveEvent("Pulling").Times(9)),
-		"have become ready at least 5 times; the last one examined is web: " +
-			"It did ": gomega.ContainElement(HaveBecomeReady().AtLeast(5)),
-		"never have been ready; the last one examined is web: It was " +
-			"from ": gomega.HaveEach(HaveReadyIntervals()),
+		"[(have restarted 7 times; the last one examined is web: It did once, at ": gomega.Or(
+			HaveRestarted().Times(7), HaveEvent("Pulling").Times(9)),
+		"have become ready at least 5 times; the last one examined is web: It did ": gomega.ContainElement(
+			HaveBecomeReady().AtLeast(5)),
+		"never have been ready; the last one examined is web: It was from ": gomega.HaveEach(HaveReadyIntervals()),
 	} {
 		actual := any(w.web)
 		if _, isOr := m.(*matchers.OrMatcher); !isOr {

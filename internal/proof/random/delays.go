@@ -10,18 +10,16 @@ type delay struct {
 
 var nodeDelays = append([]delay{
 	{"runPodSandbox", 211 * time.Millisecond}, {"stopPodSandbox", 41 * time.Millisecond},
-	{"removePodSandbox", 17 * time.Millisecond},
-	{"listPodSandbox", 2300 * time.Microsecond}, {"listContainers", 3100 * time.Microsecond},
-	{"podSandboxStatus", 1300 * time.Microsecond}, {"apiGet", 5300 * time.Microsecond},
-	{"apiPatch", 7900 * time.Microsecond},
+	{"removePodSandbox", 17 * time.Millisecond}, {"listPodSandbox", 2300 * time.Microsecond},
+	{"listContainers", 3100 * time.Microsecond}, {"podSandboxStatus", 1300 * time.Microsecond},
+	{"apiGet", 5300 * time.Microsecond}, {"apiPatch", 7900 * time.Microsecond},
 	{"apiDelete", 6100 * time.Microsecond}, {"imageStatus", 600 * time.Microsecond},
 }, containerDelays...)
 
 var containerDelays = []delay{
 	{"createContainer", 31 * time.Millisecond}, {"startContainer", 57 * time.Millisecond},
-	{"stopContainer", 7 * time.Millisecond},
-	{"removeContainer", 13 * time.Millisecond}, {"containerStatus", 1700 * time.Microsecond},
-	{"exec", 20 * time.Millisecond},
+	{"stopContainer", 7 * time.Millisecond}, {"removeContainer", 13 * time.Millisecond},
+	{"containerStatus", 1700 * time.Microsecond}, {"exec", 20 * time.Millisecond},
 	{"httpGet", 9 * time.Millisecond}, {"tcpSocket", 2 * time.Millisecond}, {"grpc", 11 * time.Millisecond},
 }
 

@@ -147,8 +147,8 @@ func (b *program) namedHTTP(name string) tree {
 		put(n, "then", one(&b.rng, "ok", "fail", "hang", "down", "moved", "moved", "moved", "moved", "moved in 20ms",
 			"ok in 900ms", "moved in 300ms", "error", "warn"))
 	case "away":
-		put(n, "code", one(&b.rng, 302, 307), "location", b.location("http://example.com/", "https://10.9.9.9/up"),
-			"body", b.body())
+		put(n, "code", one(&b.rng, 302, 307))
+		put(n, "location", b.location("http://example.com/", "https://10.9.9.9/up"), "body", b.body())
 	case "odd":
 		put(n, "code", one(&b.rng, 101, 103, 204, 299, 300, 304, 399, 400, 429, 599), "body", b.body())
 	default:
@@ -162,8 +162,8 @@ func (b *program) namedHTTP(name string) tree {
 // putBodyEnd lets the bodies of some answers end after their header.
 func (b *program) putBodyEnd(answer tree) {
 	aside, code := b.aside(), textOf(answer, "code")
-	// without a body
-	if code == "" || !aside.percent(25) || slices.Contains([]string{"101", "103", "204", "304"}, code) {
+	bodyless := slices.Contains([]string{"101", "103", "204", "304"}, code)
+	if code == "" || !aside.percent(25) || bodyless {
 		return
 	}
 	end := aside.draw(aside.time(50*time.Millisecond, 3*time.Second))

@@ -3,8 +3,9 @@ package random
 import "time"
 
 // hooks are the combinations of lifecycle hooks.
-var hooks = []weighted[[]string]{{35, []string{"postStart"}}, {40, []string{"preStop"}},
-	{25, []string{"postStart", "preStop"}}}
+var hooks = []weighted[[]string]{
+	{35, []string{"postStart"}}, {40, []string{"preStop"}}, {25, []string{"postStart", "preStop"}},
+}
 
 // putHooks adds lifecycle hooks to some containers of the pod, mostly commands. The API server
 // rejects a sleep longer than the grace period of the pod.

@@ -18,9 +18,10 @@ var initNames = []string{"migrate", "mesh", "warm"}
 
 // initKinds are the kinds of the init containers of a pod, in order. Most pods have none.
 var initKinds = []weighted[[]kind]{
-	{60, nil}, {8, []kind{initOnce}}, {10, []kind{sidecar}}, {4, []kind{initOnce, initOnce}},
-	{5, []kind{initOnce, sidecar}},
-	{5, []kind{sidecar, initOnce}}, {4, []kind{sidecar, sidecar}}, {4, []kind{sidecar, initOnce, sidecar}},
+	{60, nil}, {8, []kind{initOnce}}, {10, []kind{sidecar}},
+	{4, []kind{initOnce, initOnce}}, {5, []kind{initOnce, sidecar}}, {5, []kind{sidecar, initOnce}},
+	{4, []kind{sidecar, sidecar}},
+	{4, []kind{sidecar, initOnce, sidecar}},
 }
 
 func (g *generator) drawInitContainers() []*container {

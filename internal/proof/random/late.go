@@ -78,9 +78,9 @@ func (c *container) list() string {
 
 // resources returns requests, and a limit that is at least as high.
 func (g *generator) resources() tree {
-	requests := inline("cpu", fmt.Sprintf("%dm", 100*g.between(1, 3)), "memory",
-		fmt.Sprintf("%dMi", 50*g.between(1, 3)))
-	return inline("requests", requests, "limits", inline("memory", fmt.Sprintf("%dMi", 100*g.between(2, 4))))
+	cpu, memory, limit := 100*g.between(1, 3), 50*g.between(1, 3), 100*g.between(2, 4)
+	requests := inline("cpu", fmt.Sprintf("%dm", cpu), "memory", fmt.Sprintf("%dMi", memory))
+	return inline("requests", requests, "limits", inline("memory", fmt.Sprintf("%dMi", limit)))
 }
 
 // changeManifest removes or changes the manifest of some static pods, and sometimes writes the

@@ -255,16 +255,11 @@ func workloadOf(p *pod) tree {
 	metadata := inline("labels", labels, "finalizers", get(get(p.manifest, "metadata"), "finalizers"))
 	template := block("metadata", metadata, "spec", p.spec)
 	if policy := textOf(p.spec, "restartPolicy"); policy != "" && policy != "Always" {
-		return block("apiVersion", "batch/v1", "kind", "Job", "metadata", inline("name", p.name), "spec",
-			block("template", template))
+		return object("batch/v1", "Job", p.name, block("template", template))
 	}
 	remove(p.spec, "activeDeadlineSeconds")
-	return deploymentOf(p.name, block("selector", inline("matchLabels", labels), "template", template))
-}
-
-// deploymentOf returns a Deployment.
-func deploymentOf(name string, spec tree) tree {
-	return block("apiVersion", "apps/v1", "kind", "Deployment", "metadata", inline("name", name), "spec", spec)
+	return object("apps/v1", "Deployment", p.name,
+		block("selector", inline("matchLabels", labels), "template", template))
 }
 
 // remove removes a field of a mapping.

@@ -43,7 +43,7 @@ func (g *generator) rolloutFile(seed uint64) []tree {
 		put(spec, "kubelet", g.smallNode(all))
 	}
 	put(spec, "pods", pods, "services", services, "traffic", traffic, "steps", g.rolloutSteps(all))
-	return append(documents, document(seed, spec))
+	return append(documents, scenarioOf(seed, spec))
 }
 
 // controlPlane returns the control plane. With ranges of latencies the scenario has one seed.
@@ -76,7 +76,7 @@ func (g *generator) drawDeployment(name string) *deployment {
 	podSpec := block("terminationGracePeriodSeconds", d.grace, "containers", specs(d.containers))
 	put(spec, "selector", inline("matchLabels", labels))
 	put(spec, "template", block("metadata", inline("labels", labels), "spec", podSpec))
-	d.manifest, d.programs = deploymentOf(name, spec), g.programs(d)
+	d.manifest, d.programs = object("apps/v1", "Deployment", name, spec), g.programs(d)
 	return d
 }
 
@@ -111,8 +111,8 @@ func (g *generator) listener() []tree {
 			"probes", "down"))
 	}
 	if g.percent(40) {
-		rules = append(rules, inline("afterSigterm", one(&g.rng, 0, g.time(10*time.Millisecond, 3*time.Second)),
-			"refuse", true))
+		stop := one(&g.rng, 0, g.time(10*time.Millisecond, 3*time.Second))
+		rules = append(rules, inline("afterSigterm", stop, "refuse", true))
 	}
 	return rules
 }

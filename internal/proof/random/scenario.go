@@ -57,7 +57,7 @@ func (o Options) Scenario(seed uint64) []byte {
 	}
 	g.duration = g.runDuration()
 	g.pods = g.drawPods()
-	scenario := document(seed, g.spec())
+	scenario := scenarioOf(seed, g.spec())
 	var documents []tree
 	for _, p := range slices.Concat(g.pods, g.crowd) {
 		documents = append(documents, p.manifest)
@@ -71,10 +71,14 @@ func file(seed uint64, documents []tree) []byte {
 	return write(documents)
 }
 
-// document returns the Scenario document of a seed.
-func document(seed uint64, spec tree) tree {
-	metadata := inline("name", fmt.Sprintf("random-%d", seed))
-	return block("apiVersion", format.APIVersion, "kind", "Scenario", "metadata", metadata, "spec", spec)
+// scenarioOf returns the Scenario of a seed.
+func scenarioOf(seed uint64, spec tree) tree {
+	return object(format.APIVersion, "Scenario", fmt.Sprintf("random-%d", seed), spec)
+}
+
+// object returns an object of Kubernetes, or a Scenario.
+func object(apiVersion, kind, name string, spec tree) tree {
+	return block("apiVersion", apiVersion, "kind", kind, "metadata", inline("name", name), "spec", spec)
 }
 
 // generator generates one scenario.

@@ -31,26 +31,27 @@ type cause struct {
 	missing string // in words
 }
 
+var restarts = []string{"restartKubelet", "rebootNode"}
+
 // causes has the causes of kinds of records, and of reasons of records and statuses.
 var causes = map[string]cause{
-	string(trace.KubeletStopped): {trace.Step, []string{"restartKubelet", "rebootNode"}, "no step stopped the kubelet"},
-	string(trace.KubeletStarted): {trace.Step, []string{"restartKubelet", "rebootNode"},
-		"no step restarted the kubelet"},
-	string(trace.PodRemoved): {trace.PodDeleteRequested, nil, "nothing deleted a pod"},
-	"Deleted":                {trace.PodDeleteRequested, nil, "nothing deleted a pod"},
-	"Evicted":                {trace.Step, []string{"evict"}, "no step evicted a pod"},
-	"NodeShutdown":           {trace.Step, []string{"shutdownNode"}, "no step shut down the node"},
-	"Terminated":             {trace.Step, []string{"shutdownNode"}, "no step shut down the node"},
-	"ImageChanged":           {trace.Step, []string{"patch"}, "no step changed an image"},
-	"ContainerProbeChanged":  {trace.Step, []string{"patch"}, "no step changed a probe"},
-	"ResizeStarted":          {trace.Step, []string{"resize"}, "no step resized a pod"},
-	"ResizeCompleted":        {trace.Step, []string{"resize"}, "no step resized a pod"},
-	"ResizeDeferred":         {trace.Step, []string{"resize"}, "no step resized a pod"},
-	"ResizeInfeasible":       {trace.Step, []string{"resize"}, "no step resized a pod"},
-	"ResizeError":            {trace.Step, []string{"resize"}, "no step resized a pod"},
-	"FailedPostStartHook":    {trace.HookStarted, []string{"postStart"}, "no postStart hook ran"},
-	"PostStartHookError":     {trace.HookStarted, []string{"postStart"}, "no postStart hook ran"},
-	"FailedPreStopHook":      {trace.HookStarted, []string{"preStop"}, "no preStop hook ran"},
+	string(trace.KubeletStopped): {trace.Step, restarts, "no step stopped the kubelet"},
+	string(trace.KubeletStarted): {trace.Step, restarts, "no step restarted the kubelet"},
+	string(trace.PodRemoved):     {trace.PodDeleteRequested, nil, "nothing deleted a pod"},
+	"Deleted":                    {trace.PodDeleteRequested, nil, "nothing deleted a pod"},
+	"Evicted":                    {trace.Step, []string{"evict"}, "no step evicted a pod"},
+	"NodeShutdown":               {trace.Step, []string{"shutdownNode"}, "no step shut down the node"},
+	"Terminated":                 {trace.Step, []string{"shutdownNode"}, "no step shut down the node"},
+	"ImageChanged":               {trace.Step, []string{"patch"}, "no step changed an image"},
+	"ContainerProbeChanged":      {trace.Step, []string{"patch"}, "no step changed a probe"},
+	"ResizeStarted":              {trace.Step, []string{"resize"}, "no step resized a pod"},
+	"ResizeCompleted":            {trace.Step, []string{"resize"}, "no step resized a pod"},
+	"ResizeDeferred":             {trace.Step, []string{"resize"}, "no step resized a pod"},
+	"ResizeInfeasible":           {trace.Step, []string{"resize"}, "no step resized a pod"},
+	"ResizeError":                {trace.Step, []string{"resize"}, "no step resized a pod"},
+	"FailedPostStartHook":        {trace.HookStarted, []string{"postStart"}, "no postStart hook ran"},
+	"PostStartHookError":         {trace.HookStarted, []string{"postStart"}, "no postStart hook ran"},
+	"FailedPreStopHook":          {trace.HookStarted, []string{"preStop"}, "no preStop hook ran"},
 }
 
 // empty says why an expectation that held proves nothing: it excludes a record or a status, and the
@@ -132,8 +133,8 @@ func (c *checker) missingCause(e *format.Expect, key string, w window) string {
 		has := func(i int) bool {
 			rec := &c.index.records[i]
 			ofContainer := e.Container == "" || rec.Container == "" || rec.Container == e.Container
-			return rec.T <= w.to && ofContainer && (needed.reasons == nil ||
-				slices.Contains(needed.reasons, rec.Reason))
+			return rec.T <= w.to && ofContainer &&
+				(needed.reasons == nil || slices.Contains(needed.reasons, rec.Reason))
 		}
 		if known && !slices.ContainsFunc(c.index.pod(key).kinds[needed.kind], has) &&
 			!slices.ContainsFunc(c.index.node[needed.kind], has) {
