@@ -264,7 +264,21 @@ func (c *checker) inherit(e *format.Expect, m *match.Moment, n *strict.Node) {
 // canBeOf reports whether a record can be about a container: a record of a probe needs a container
 // that has the probe.
 func (c *checker) canBeOf(r *match.Record, pod, container string) bool {
-	probes := map[string]bool{"": true}
+	return slices.ContainsFunc(r.Shapes(true), func(s match.Shape) bool {
+		words, named := s.Words["probe"]
+		return !named || slices.ContainsFunc(words, func(word string) bool { return c.probesOf(pod, container)[word] })
+	})
+}
+
+// probesOf returns the probes that a container has in any of the pods that a name matches, and no
+// probe.
+func (c *checker) probesOf(pod, container string) map[string]bool {
+	key := [2]string{pod, container}
+	probes, known := c.probes[key]
+	if known {
+		return probes
+	}
+	probes = map[string]bool{"": true}
 	for _, w := range c.matching(pod) {
 		for _, name := range format.NamesOf(container) {
 			if spec := cmp.Or(w.withAdded[name], w.container(name)); spec != nil {
@@ -274,10 +288,8 @@ func (c *checker) canBeOf(r *match.Record, pod, container string) bool {
 			}
 		}
 	}
-	return slices.ContainsFunc(r.Shapes(true), func(s match.Shape) bool {
-		words, named := s.Words["probe"]
-		return !named || slices.ContainsFunc(words, func(word string) bool { return probes[word] })
-	})
+	c.probes[key] = probes
+	return probes
 }
 
 // inheritInstance sets the container and instance of since to those of the expectation, unless

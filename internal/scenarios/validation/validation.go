@@ -41,7 +41,8 @@ type checker struct {
 	moments        []*strict.Node // of the moments of the scenario
 	checkedMoments int            // the first ones
 
-	kills *match.Kills // cache of killReasons
+	kills  *match.Kills                  // cache of killReasons
+	probes map[[2]string]map[string]bool // cache of probesOf
 
 	clockSteps time.Duration // sum of all clock steps, regardless of their signs
 }
@@ -50,7 +51,8 @@ type checker struct {
 func Check(s *plan.Scenario, root *strict.Node, f *manifests.Objects,
 	open func(n *strict.Node, name string) *manifests.Objects, u *Usage) {
 	(&checker{Usage: u, file: f, open: open, scenario: s, root: root, spec: root.Field("spec"),
-		matches: map[string][]*workload{}, haveContainer: map[[2]string]bool{}}).check()
+		matches: map[string][]*workload{}, haveContainer: map[[2]string]bool{},
+		probes: map[[2]string]map[string]bool{}}).check()
 }
 
 // CheckWorkload checks the only entry of spec.pods of a scenario, whose node is entry, against a
