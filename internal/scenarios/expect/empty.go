@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/sim/virtual"
@@ -94,12 +96,15 @@ func (c *checker) nothingIn(e *format.Expect, key string, w window) string {
 		return fmt.Sprintf("instance %s of %s did not run by then", m.Instance, subject(e, &failure{key: key}))
 	}
 	probe, asked := probesOf(m)
-	then := "then"
+	words := "probe"
+	if probe != "" {
+		words = string(probe) + " probe"
+	}
 	switch {
-	case !asked && m.Record.Kind != trace.ProbeExecuted:
+	case !asked && m.Record.Kind == trace.ProbeExecuted && !c.canHaveProbe(e, probe):
+		return fmt.Sprintf("%s has no %s", subject(e, &failure{key: key}), words)
+	case !asked:
 		return ""
-	case !asked: // the expectation excludes the runs themselves, so there must be some at another time
-		w, then = window{to: c.run.End}, "at all"
 	}
 	ran := slices.ContainsFunc(c.inside(c.index.pod(key).kinds[trace.ProbeExecuted], w), func(i int) bool {
 		rec := &c.index.records[i]
@@ -109,10 +114,26 @@ func (c *checker) nothingIn(e *format.Expect, key string, w window) string {
 	if ran {
 		return ""
 	}
-	if probe != "" {
-		probe += " "
+	return fmt.Sprintf("no %s of %s ran then", words, subject(e, &failure{key: key}))
+}
+
+// canHaveProbe reports whether a container that an expectation is about has a probe, or can get one
+// from a step.
+func (c *checker) canHaveProbe(e *format.Expect, probe trace.Probe) bool {
+	changes := func(s *format.Step) bool { return s.Patch != nil || s.Rollout != nil || s.SetManifest != nil }
+	if slices.ContainsFunc(c.scenario.Spec.Steps, changes) {
+		return true
 	}
-	return fmt.Sprintf("no %sprobe of %s ran %s", probe, subject(e, &failure{key: key}), then)
+	for _, w := range c.scenario.Matching(e.Pod) {
+		for container := range podutil.Containers(&w.Pod.Spec) {
+			has := func(p program.ProbeOf) bool { return probe == "" || p.Key == string(probe) }
+			if (e.Container == "" || container.Name == e.Container) && slices.ContainsFunc(program.ProbesOf(container),
+				has) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // missingCause says which cause of the excluded records or statuses the run of a pod does not have
