@@ -79,14 +79,14 @@ func nothing(rec *incident.Recording) Verdict {
 	case len(rec.Facts) == 0:
 		r = certain(NoFacts).open()
 	case !slices.ContainsFunc(rec.Pods, func(p *incident.Pod) bool { return len(p.Facts) > 0 && !allReady(p) }):
-		r.saying(allWell)
+		r.saying("all well")
 	case !slices.ContainsFunc(rec.Unread, func(u incident.Unread) bool { return warns.MatchString(u.Text) }) &&
 		!slices.ContainsFunc(rec.Facts, func(f *incident.Fact) bool { return warns.MatchString(f.Message) }) &&
 		slices.ContainsFunc(rec.Facts,
 			func(f *incident.Fact) bool { return f.Kind == incident.Event && f.Reason == "Started" }):
-		r.saying(noTrouble).likely() // a probe or an exit would have left events
+		r.saying("no trouble").likely() // a probe or an exit would have left events
 	default:
-		r.saying(noTrouble).open()
+		r.saying("no trouble").open()
 	}
 	v := write(collect(&incident.Pod{Unnamed: true}, kubeletLog{})[0], r)
 	v.Pod = nil

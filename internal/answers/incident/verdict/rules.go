@@ -21,7 +21,7 @@ type ruling struct {
 	sure   Sure
 	probe  trace.Probe
 	proof  []*incident.Fact
-	words  phrase // instead of those of the cause
+	words  string // the name of a phrase, instead of that of the cause
 	what   string // what the words are about: a condition, or a time
 	detail string // a sentence to add
 }
@@ -39,13 +39,13 @@ func judge(e *evidence) *ruling {
 		switch {
 		case r == nil:
 			continue
-		case r.sure != Open || r.words != phrase{} || r.cause == Waiting:
+		case r.sure != Open || r.words != "" || r.cause == Waiting:
 		case e.exits:
-			r.words = openCode
+			r.words = "open code"
 		case len(e.failed(r.probe)) > 0:
-			r.words = openFailed
+			r.words = "open failures"
 		default:
-			r.words = openRestarts
+			r.words = "open restarts"
 		}
 		return r
 	}
@@ -58,7 +58,7 @@ func certain(cause Cause, proof ...*incident.Fact) *ruling {
 		func(f *incident.Fact) bool { return f == nil })}
 }
 
-func (r *ruling) saying(words phrase) *ruling { r.words = words; return r }
+func (r *ruling) saying(words string) *ruling { r.words = words; return r }
 
 func (r *ruling) adding(detail string) *ruling { r.detail = detail; return r }
 
@@ -76,16 +76,16 @@ func byProbe(of trace.Probe) Cause { return Cause(of) + "Probe" }
 
 // evictions has the reasons of events, of a status, and of a condition that say that something
 // removed a pod from its node.
-var evictions = map[string]phrase{"Evicted": evictedPod, "Preempted": preempted, "Preempting": preempted,
-	"TaintManagerEviction":   evictedPod,
-	"NodeControllerEviction": evictedPod, "ExceededGracePeriod": evictedPod, "DisruptionTarget": evictedPod,
-	"DeadlineExceeded": stoppedPod, "NodeShutdown": refusedPod,
-	"Terminated": stoppedPod} // by a node that shuts down
+var evictions = map[string]string{"Evicted": "evicted", "Preempted": "preempted", "Preempting": "preempted",
+	"TaintManagerEviction":   "evicted",
+	"NodeControllerEviction": "evicted", "ExceededGracePeriod": "evicted", "DisruptionTarget": "evicted",
+	"DeadlineExceeded": "stopped with pod", "NodeShutdown": "refused by node",
+	"Terminated": "stopped with pod"} // by a node that shuts down
 
 // evicted: the status or an event says so.
 func evicted(e *evidence) *ruling {
 	f := e.find(func(f *incident.Fact) bool {
-		return evictions[f.Reason] != phrase{} && (f.Kind != incident.Condition || f.Value == "True") &&
+		return evictions[f.Reason] != "" && (f.Kind != incident.Condition || f.Value == "True") &&
 			!strings.HasPrefix(f.Message, "Cancelling")
 	})
 	if f == nil || e.init && e.exits && e.end.ExitCode == 0 { // it had done its work before
@@ -184,7 +184,7 @@ func completed(e *evidence) *ruling {
 	if f == nil {
 		return nil
 	}
-	return certain(Nothing, f).likely().saying(done)
+	return certain(Nothing, f).likely().saying("completed")
 }
 
 // removed: the pod was stopped from outside, and nothing has started since.
@@ -220,16 +220,16 @@ func nodeGone(e *evidence) *ruling {
 	stopped := e.events[Removed].fact
 	switch {
 	case e.end != nil && e.running() && e.end.Last.Known() && e.from.When.At.Sub(e.end.Last.End()) > longestBackOff:
-		r := certain(Node, e.end, e.from).likely().saying(lateStart)
+		r := certain(Node, e.end, e.from).likely().saying("late start")
 		r.what = round(e.from.When.At.Sub(e.end.Last.At))
 		return r
 	// a program writes -1, and a runtime that lost the container
 	case e.exits && e.end.ExitCode == 255 && !e.complete && e.restarts <= 1:
-		return certain(OwnExit, e.end).open(Node).saying(openNode)
+		return certain(OwnExit, e.end).open(Node).saying("open node")
 	case !replaced || e != e.of:
 		return nil
 	case stopped != nil, e.count("BackOff") == 0 && (!e.exits || e.end.ExitCode == 0):
-		return certain(Node, sandbox.fact, stopped).likely().saying(sandboxNew)
+		return certain(Node, sandbox.fact, stopped).likely().saying("sandbox replaced")
 	}
 	return nil
 }
@@ -270,7 +270,7 @@ func probeExcluded(e *evidence) *ruling {
 		return nil
 	}
 	if e.exits && e.end.ExitCode == 0 && !e.end.Previous && e.object.Spec.RestartPolicy != "Always" {
-		return certain(Nothing, e.end).likely().saying(done)
+		return certain(Nothing, e.end).likely().saying("completed")
 	}
 	if !e.complete || !e.exits || e.signalled || e.init && e.end.ExitCode == 0 ||
 		e.spec.Lifecycle != nil && e.spec.Lifecycle.PostStart != nil {
@@ -298,7 +298,7 @@ func inLog(e *evidence) *ruling {
 	switch {
 	// events had no reason up to 2015
 	case kill != nil && (kill.Source == incident.FromLog || e.count(Removed) == 0 && e.killer == nil):
-		return certain(LivenessProbe, kill).open(StartupProbe, Removed).saying(openDeletion)
+		return certain(LivenessProbe, kill).open(StartupProbe, Removed).saying("open deletion")
 	case backOff != nil && backOff.Source == incident.FromLog && e.killer == nil && (sync != nil || e.log.probes):
 		return certain(OwnExit, backOff, sync).likely().adding("The log shows its back-off, and no failed probe of it.")
 	}
@@ -394,7 +394,7 @@ func failing(e *evidence) *ruling {
 		}
 	}
 	if e.rare(f) {
-		r.words = nowAndThen
+		r.words = "now and then"
 	}
 	if e.restarts < 0 && !e.whole {
 		r.likely()
@@ -423,27 +423,27 @@ func notReady(e *evidence) *ruling {
 	case e.ready == "true", e.state == "Error", e.state == "Failed":
 		return nil
 	case f != nil && e.overSince(f):
-		return certain(Nothing, f.fact).of(trace.Readiness).likely().saying(noFailure)
+		return certain(Nothing, f.fact).of(trace.Readiness).likely().saying("not ready before")
 	case f != nil:
 		r := certain(NotReady, f.fact).of(trace.Readiness)
 		if e.ready == "" {
 			r.likely()
 		}
 		if e.ready == "" && e.rare(f) {
-			r.words = nowAndThen
+			r.words = "now and then"
 		}
 		return r
 	case e.ready == "" || e.init:
 		return nil
 	case e.state == "Running" && e.started == "false" && e.probe(trace.Startup) != nil:
-		return certain(NotReady, from).of(trace.Startup).saying(notStarted)
+		return certain(NotReady, from).of(trace.Startup).saying("not started")
 	case e.state != "Running":
 		from = e.lastSync(trace.Readiness, "not ready")
 	}
 	if from == nil {
 		return nil
 	}
-	return certain(NotReady, from).of(trace.Readiness).likely().saying(notShown)
+	return certain(NotReady, from).of(trace.Readiness).likely().saying("not shown")
 }
 
 // gateInMessage matches what the condition Ready says about a readiness gate.
@@ -481,7 +481,7 @@ func kubeletRestarted(e *evidence) *ruling {
 	if !e.log.restarted || e != e.of || forgotten(e.pod) == nil {
 		return nil
 	}
-	return certain(Node, forgotten(e.pod)).likely().saying(kubeletNew)
+	return certain(Node, forgotten(e.pod)).likely().saying("kubelet restarted")
 }
 
 // overSince reports whether a probe that failed has succeeded since: it would have failed again
@@ -505,13 +505,13 @@ func harmless(e *evidence) *ruling {
 	warning, failed := result(trace.Warning), result(trace.Error)
 	switch {
 	case warning != nil:
-		return certain(Nothing, warning.fact).of(warning.probe).saying(redirected)
+		return certain(Nothing, warning.fact).of(warning.probe).saying("redirected")
 	case e.unready != nil && e.ready == "true":
 		return certain(Nothing, e.unready.fact).of(trace.Readiness)
 	case failed != nil && e.ready == "true":
-		return certain(Nothing, failed.fact).of(failed.probe).likely().saying(erroredReady)
+		return certain(Nothing, failed.fact).of(failed.probe).likely().saying("errors ready")
 	case failed != nil:
-		return certain(Failing, failed.fact).of(failed.probe).likely().saying(errored)
+		return certain(Failing, failed.fact).of(failed.probe).likely().saying("errors")
 	}
 	return nil
 }

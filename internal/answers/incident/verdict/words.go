@@ -25,48 +25,38 @@ type writer struct {
 	values  *strings.Replacer
 }
 
+// aboutProbe are the causes that failures of a probe explain.
+var aboutProbe = []Cause{LivenessProbe, StartupProbe, NotReady, Failing}
+
 func write(e *evidence, r *ruling) Verdict {
-	v := Verdict{Pod: e.pod, Container: e.name, Cause: r.cause, Or: r.or, Sure: r.sure, Evidence: []Evidence{},
-		Advice: []string{},
-		Probe:  r.probe, Restarts: e.restarts, Kills: e.count(byProbe(r.probe)), Life: e.life,
-		readyNow: e.ready == "true"}
+	v := Verdict{Pod: e.pod, Container: e.name, Cause: r.cause, Or: r.or, Evidence: []Evidence{}, Advice: []string{},
+		Probe:    r.probe,
+		Restarts: e.restarts, Kills: e.count(byProbe(r.probe)), Life: e.life, readyNow: e.ready == "true"}
 	if e.exits {
 		v.ExitCode = &e.end.ExitCode
 	}
-	if r.cause == Image && e.count("Started") > 0 {
-		v.Container = "" // it is another one, which the events do not name
-	}
-	if hook := e.events[PostStartHook].oldest; r.cause == PostStartHook && hook != nil && (e.name == "" ||
-		e.spec.Name == "" && !strings.Contains(hook.Message, e.name) && !strings.Contains(hook.Text, "{"+e.name+"}")) {
-		if v.Container = e.startedBefore(hook); len(e.pod.Containers()) > 1 {
-			v.Sure = r.likely().sure // the text may lack the newest start
-		}
-	}
+	e.unname(r, &v)
+	v.Sure = r.sure
 	w := &writer{e: e, r: r, v: &v, failure: main(e.failed(r.probe))}
 	if w.failure != nil {
 		v.Class = w.failure.class
 	}
 	w.setValues()
-	p := cmp.Or(r.words, phrases[string(r.cause)+" "+string(r.sure)], phrases[string(r.cause)])
-	v.Sentence = w.values.Replace(p.says)
+	p := cmp.Or(phrases[r.words], phrases[string(r.cause)+" "+string(r.sure)], phrases[string(r.cause)])
+	v.Sentence = w.values.Replace(p.sentence)
 	if rest, unnamed := strings.CutPrefix(v.Sentence, "the "); unnamed {
 		v.Sentence = "The " + rest
 	}
-	if w.failure != nil && slices.Contains([]Cause{LivenessProbe, StartupProbe, NotReady, Failing}, r.cause) {
-		v.Because = w.values.Replace(e.means(w.failure).says)
+	if w.failure != nil && slices.Contains(aboutProbe, r.cause) {
+		v.Because = w.values.Replace(e.means(w.failure).sentence)
 	}
 	v.Details = w.details()
-	if p.do == "" && p.asks == "" {
-		p = w.action()
+	p = w.action(p)
+	if p.advice != "" {
+		v.Advice = append(v.Advice, w.values.Replace(p.advice))
 	}
-	if r.cause == Image {
-		p = w.whyImage(p)
-	}
-	if p.do != "" {
-		v.Advice = append(v.Advice, w.values.Replace(p.do))
-	}
-	if p.asks != "" {
-		v.Question = &Question{w.values.Replace(p.asks), w.values.Replace(p.run)}
+	if p.question != "" {
+		v.Question = &Question{w.values.Replace(p.question), w.values.Replace(p.command)}
 	}
 	if w.failure != nil && !slices.Contains(r.proof, w.failure.fact) {
 		r.proof = append(r.proof, w.failure.fact)
@@ -75,6 +65,21 @@ func write(e *evidence, r *ruling) Verdict {
 		v.Evidence = append(v.Evidence, Evidence{f.Place, says(f)})
 	}
 	return v
+}
+
+// unname corrects the container of a verdict whose events may be about another one.
+func (e *evidence) unname(r *ruling, v *Verdict) {
+	hook := e.events[PostStartHook].oldest
+	switch {
+	case r.cause == Image && e.count("Started") > 0:
+		v.Container = "" // the events do not name it
+	case r.cause != PostStartHook || hook == nil:
+	case e.name == "" || e.spec.Name == "" && !strings.Contains(hook.Message, e.name) && !strings.Contains(hook.Text,
+		"{"+e.name+"}"):
+		if v.Container = e.startedBefore(hook); len(e.pod.Containers()) > 1 {
+			r.likely() // the text may lack the newest start
+		}
+	}
 }
 
 // startedBefore returns the container that started last before an event.
@@ -125,42 +130,40 @@ var kubernetesName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
 // setValues computes what the words in braces stand for.
 func (w *writer) setValues() {
 	e, v := w.e, w.v
-	name, podName, namespace, container, previous, code, after, by := "", "POD", "", "", "", "", "", "a probe"
+	name, by, code, after := "", "a probe", "", ""
 	if !e.pod.Unnamed {
 		name = e.pod.Name
-	}
-	if kubernetesName.MatchString(name) {
-		podName = name
-	}
-	if kubernetesName.MatchString(e.pod.Namespace) && e.pod.Namespace != "default" {
-		namespace = " -n " + e.pod.Namespace
-	}
-	if e != e.of && kubernetesName.MatchString(v.Container) {
-		container = " -c " + v.Container
-	}
-	if w.r.cause != NotReady && (e.restarted() || e.end != nil && e.end.Previous) {
-		previous = " --previous"
-	}
-	if v.ExitCode != nil {
-		code = fmt.Sprint(" with exit code ", *v.ExitCode)
-	}
-	if v.Life != nil && v.Life.Greatest < 2*time.Second {
-		after = " at once"
-	} else if v.Life != nil {
-		after = " after " + round(v.Life.middle())
 	}
 	for _, of := range killers {
 		if e.probe(of) != nil || e.killer != nil && e.killer.probe == of || w.r.probe == of {
 			by = "its " + string(of) + " probe"
 		}
 	}
+	if e.exits {
+		code = fmt.Sprint(" with exit code ", e.end.ExitCode)
+	}
+	if e.life != nil {
+		if after = " after " + round(e.life.middle()); e.life.Greatest < 2*time.Second {
+			after = " at once"
+		}
+	}
+	option := func(flag, name string, needed bool) string {
+		if !needed || name != "" && !kubernetesName.MatchString(name) {
+			return ""
+		}
+		return " " + flag + name
+	}
+	namespace := option("-n ", e.pod.Namespace, e.pod.Namespace != "" && e.pod.Namespace != "default")
+	container := option("-c ", v.Container, v.Container != "" && e != e.of)
+	previous := option("--previous", "", w.r.cause != NotReady && (e.restarted() || e.end != nil && e.end.Previous))
 	who := cmp.Or(v.Container, name, "the container")
 	list := []string{"{name}", who, "{pod}", cmp.Or(name, "the pod"), "{probe}", string(w.r.probe), "{by}", by,
 		"{what}", w.r.what,
 		"{kills}", times(v.Kills), "{restarts}", times(e.restarts), "{often}", howOften(e.failed(w.r.probe)), "{code}",
-		code, "{after}", after,
-		"{message}", w.message(), "{state}", e.state, "{podName}", podName, "{namespace}", namespace, "{container}",
-		container, "{previous}", previous}
+		code,
+		"{after}", after, "{message}", w.message(), "{state}", e.state, "{podName}",
+		cmp.Or(kubernetesName.FindString(name), "POD"),
+		"{namespace}", namespace, "{container}", container, "{previous}", previous}
 	if t, has := e.events[Image]; has {
 		took, _ := span(t.fact)
 		list = append(list, "{tries}", often(t.count, took))
@@ -320,7 +323,7 @@ func (w *writer) readiness() string {
 		return "The readiness probe asks the same: what makes the container not ready restarts it, too."
 	case w.failure == nil && unready != nil:
 		return "The readiness probe failed, too. " + strings.NewReplacer(w.e.parts(unready)...).
-			Replace(w.e.means(unready).says)
+			Replace(w.e.means(unready).sentence)
 	}
 	return ""
 }
@@ -378,18 +381,23 @@ func (w *writer) arithmetic() string {
 		ran)
 }
 
-// action returns what to do about an exit or about failures of a probe.
-func (w *writer) action() phrase {
+// action returns a phrase with what to do: its own, or what an exit or the failures of a probe
+// need.
+func (w *writer) action(p phrase) phrase {
 	class := string(w.v.Class)
 	switch {
-	case w.r.cause == OwnExit && w.v.ExitCode == nil:
+	case w.r.cause == Image:
+		return w.whyImage(p)
+	case p.advice != "" || p.question != "":
+		return p
+	case w.r.cause == OwnExit && !w.e.exits:
 		return phrases["exit unknown"]
 	case w.r.cause == OwnExit:
-		return cmp.Or(phrases[fmt.Sprint("exit ", *w.v.ExitCode)], phrases["exit"])
+		return cmp.Or(phrases[fmt.Sprint("exit ", w.e.end.ExitCode)], phrases["exit"])
 	case w.r.probe == "":
 		return phrase{}
 	case w.failure == nil:
-		return phrases["failure "]
+		return phrases["failure"]
 	case w.r.cause == NotReady:
 		return w.e.means(w.failure)
 	case w.v.Class == NotServing || w.v.Class == Output:
@@ -398,12 +406,12 @@ func (w *writer) action() phrase {
 	return cmp.Or(phrases["kill "+class+" "+string(w.r.probe)], phrases["kill "+class], w.e.means(w.failure))
 }
 
-// whyImage says why the image cannot be pulled, if a message says so.
+// whyImage returns the advice if a message names why the image cannot be pulled.
 func (w *writer) whyImage(otherwise phrase) phrase {
-	for _, i := range imagePhrases {
+	for _, problem := range imageProblems {
 		for _, f := range w.e.pod.Facts {
-			if kindOf(f) == Image && i.words.MatchString(f.Message) {
-				return phrase{do: i.do}
+			if kindOf(f) == Image && problem.words.MatchString(f.Message) {
+				return phrases[problem.name]
 			}
 		}
 	}
