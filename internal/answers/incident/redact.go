@@ -1,6 +1,7 @@
 package incident
 
 import (
+	_ "embed"
 	"fmt"
 	"maps"
 	"regexp"
@@ -156,34 +157,12 @@ func (x *redactor) problem(s string) string {
 }
 
 // terms are the types, reasons, phases, conditions and states of Kubernetes. Controllers, webhooks
-// and runtimes have others, which may tell names.
-var terms = wordSet(
-	`Normal Warning True False Unknown true false started unhealthy ready Pending Running Succeeded Failed Completed Error Terminating Evicted NodeLost OutOfcpu
-	OutOfmemory OutOfpods NodeAffinity UnexpectedAdmissionError Ready ContainersReady Initialized PodScheduled PodReadyToStartContainers DisruptionTarget
-	PodResizePending PodResizeInProgress CrashLoopBackOff ContainerCreating PodInitializing ErrImagePull ImagePullBackOff ErrImageNeverPull InvalidImageName
-	ImageInspectError RegistryUnavailable CreateContainerConfigError CreateContainerError RunContainerError PreCreateHookError PreStartHookError PostStartHookError
-	KillContainerError ConfigPodSandboxError ContainerCannotRun OOMKilled DeadlineExceeded ContainerStatusUnknown StartError Preempting Preempted Shutdown Init Signal
-	ExitCode Scheduled FailedScheduling Pulling Pulled Created Started Killing BackOff FailedSync FailedValidation Unhealthy ProbeWarning InspectFailed
-	FailedPostStartHook FailedPreStopHook ExceededGracePeriod TaintManagerEviction NodeControllerEviction NodeNotReady SandboxChanged FailedCreatePodSandBox
-	FailedKillPod FailedCreatePodContainer NetworkNotReady SuccessfulMountVolume FailedMount FailedAttachVolume SuccessfulAttachVolume VolumeResizeFailed
-	DNSConfigForming MissingClusterDNS FailedToUpdateEndpoint SuccessfulCreate SuccessfulDelete FailedCreate ScalingReplicaSet ContainerStarted ContainerDied
-	ContainerRemoved ContainerChanged PodSync SyncLoop ADD UPDATE DELETE REMOVE RECONCILE PLEG probe (PLEG) (probe)`)
+// and runtimes have others, which may tell names. dictionary has the words of the messages of
+// Kubernetes and its runtimes, and of the errors of the network, the shell and the system.
+var terms, dictionary = wordSet(termsText), wordSet(dictionaryText)
 
-// dictionary are the words of the messages of Kubernetes and its runtimes, and of the errors of the
-// network, the shell and the system.
-var dictionary = wordSet(`a about above access accessed address after again all already an and any are as at awaiting back-off be because been before being bind body broken but by bytes can
-	cannot canceled certificate check checks code command commands component condition config configmap configured connect connection container containers could couldn't
-	t create created creating cri-o ctr deadline declined definition delete deleted deletion desc description dial did directory disk docker does don down during dns
-	either enough entry eof error errored errors event exceeded exceeding exec executable execute executing exists exit exited expected expired fail failed failing
-	failure fatal file find first for found free from gates get getsockopt grace group grpc handler handshake has have head headers health hook host hosts http https i/o id if
-	image images in includes init initialize insufficient internal into invalid is it its kept key killed killing kubelet layers left liveness localhost lookup low
-	malformed manifest memory message method missing mount mountvolume.setup must name namespace need network no node nodes non-zero not now object of oci off on one
-	only open operation option or oom out output parse path pending period permission pid ping pod pods policy port post poststart preemption present prestop probe proc
-	process proto protocol pull pulled pulling rate read readiness ready reason recreated re-created redirected redirects refused request requests reset resolve resource
-	response restart restarted restarting retrieve retry route rpc run runc runtime sandbox secret serve server service serving set setup shim signal signed size
-	skipping socket started start starting startup state status statuscode stop stopped stopping such success successfully succeeded syncing system tcp temporarily
-	terminated termination than that the there this timed timeout time times tls to too transport unable unauthorized unavailable unexpected unhealthy unknown until used
-	using value volume volumes wait waiting was were what when while will with within work write wrong x509 you net/http client.timeout task mounts context containerd
-	unsupported scheme supported peer unimplemented not_serving service_unknown serving deadlineexceeded invalidargument startcontainer killcontainer runpodsandbox
-	available tolerate taints taint untolerated match affinity selector didn cpu ephemeral-storage eviction manager marking tag repository registry credentials denied
-	forbidden authorization machine assigned spec last completed bad gateway moved unix sh bash stat`)
+//go:embed terms.txt
+var termsText string
+
+//go:embed dictionary.txt
+var dictionaryText string

@@ -188,47 +188,71 @@ func (e *evidence) add(f *incident.Fact) {
 	}
 }
 
-// mayFail are the reasons of events that say in their message what fails.
-const mayFail = " BackOff Failed FailedSync FailedStart FailedCreate "
+// causeOf has the causes that a word of a status, or the reason of an event, proves.
+var causeOf = byWord(map[Cause]string{
+	OutOfMemory: "OOMKilled",
+	Image: "ErrImagePull ImagePullBackOff InvalidImageName ErrImageNeverPull ImageInspectError RegistryUnavailable " +
+		"InspectFailed",
+	Configuration: "CreateContainerConfigError",
+	CannotStart:   "RunContainerError CreateContainerError StartError ContainerCannotRun ContainerCreationError",
+	PostStartHook: "PostStartHookError FailedPostStartHook",
+	Sandbox:       "FailedCreatePodSandBox FailedCreatePodSandbox FailedPodSandBoxStatus NetworkNotReady",
+	Unschedulable: "FailedScheduling",
+	Volume:        "FailedMount FailedAttachVolume FailedMapVolume",
+	Node:          "Unknown ContainerStatusUnknown NodeLost",
+})
 
-// kinds have the causes that events and lines of a log prove, by their reason and the words of
-// their message. The first that fits counts.
-var kinds = []struct {
-	reasons string
-	words   *regexp.Regexp
-	cause   Cause
-}{
-	{" ErrImagePull ImagePullBackOff ErrImageNeverPull InvalidImageName InspectFailed ", regexp.MustCompile(``), Image},
-	{" FailedCreatePodSandBox FailedCreatePodSandbox FailedPodSandBoxStatus NetworkNotReady ", regexp.MustCompile(``),
-		Sandbox},
-	{" FailedScheduling ", regexp.MustCompile(``), Unschedulable},
-	{" FailedPostStartHook ", regexp.MustCompile(``), PostStartHook},
-	{" Killing Message ", regexp.MustCompile(`FailedPostStartHook`), PostStartHook},
-	{" Killing Message ", regexp.MustCompile(`failed startup probe`), StartupProbe},
-	{" Killing Message ", regexp.MustCompile(`failed liveness probe|is unhealthy, it will be killed`), LivenessProbe},
-	{" Killing Message ", regexp.MustCompile(`Stopping container|Need to kill`), Removed},
-	{" FailedMount FailedAttachVolume FailedMapVolume ",
-		regexp.MustCompile(`couldn't find key|(configmap|secret).*(not found|non-existent config key)`), Configuration},
-	{" FailedMount FailedAttachVolume FailedMapVolume ", regexp.MustCompile(``), Volume},
-	{mayFail, regexp.MustCompile(`pull(ing)? image|ErrImagePull|ImagePullBackOff|ErrImageNeverPull|InvalidImageName` +
-		`|inspect image|image can't be pulled`), Image},
-	{" CreateContainerConfigError ", regexp.MustCompile(``), Configuration},
-	{mayFail, regexp.MustCompile(
-		`couldn't find key|CreateContainerConfigError|(secret|configmap|ConfigMap).*not found`), Configuration},
-	{mayFail, regexp.MustCompile(`CrashLoopBackOff|Back-off restarting|restarting failed`), "BackOff"},
-	{mayFail, regexp.MustCompile(`FailedMount|volumes`), Volume},
-	{mayFail, regexp.MustCompile(`StartContainer|start container|failed to create|OCI runtime|RunContainerError` +
-		`|CreateContainerError|Error response from daemon|executable file not found`), CannotStart},
-}
-
-// kindOf returns the cause that an event proves, or else its reason.
-func kindOf(f *incident.Fact) Cause {
-	for _, k := range kinds {
-		if strings.Contains(k.reasons, " "+f.Reason+" ") && k.words.MatchString(f.Message) {
-			return k.cause
+func byWord(words map[Cause]string) map[string]Cause {
+	causes := map[string]Cause{}
+	for cause, list := range words {
+		for _, word := range strings.Fields(list) {
+			causes[word] = cause
 		}
 	}
-	return Cause(f.Reason)
+	return causes
+}
+
+// The causes that the messages of some events prove. The first whose words fit counts.
+type wordsOf []struct {
+	words *regexp.Regexp
+	cause Cause
+}
+
+var (
+	mountFailures = wordsOf{
+		{regexp.MustCompile(`couldn't find key|(configmap|secret).*(not found|non-existent config key)`),
+			Configuration},
+	}
+	startFailures = wordsOf{
+		{regexp.MustCompile(
+			`pull(ing)? image|ErrImage(NeverPull|Pull)|ImagePullBackOff|InvalidImageName|inspect image|` +
+				`image can't be pulled`), Image},
+		{regexp.MustCompile(`couldn't find key|CreateContainerConfigError|(secret|configmap|ConfigMap).*not found`),
+			Configuration},
+		{regexp.MustCompile(`CrashLoopBackOff|Back-off restarting|restarting failed`), "BackOff"},
+		{regexp.MustCompile(`FailedMount|volumes`), Volume},
+		{regexp.MustCompile(`StartContainer|start container|failed to create|OCI runtime|RunContainerError|` +
+			`CreateContainerError|Error response from daemon|executable file not found`), CannotStart},
+	}
+	messages = map[string]wordsOf{"FailedMount": mountFailures, "FailedAttachVolume": mountFailures,
+		"FailedMapVolume": mountFailures, "BackOff": startFailures, "Failed": startFailures,
+		"FailedSync":  startFailures,
+		"FailedStart": startFailures, "FailedCreate": startFailures}
+	kills = map[incident.Cause]Cause{incident.ByLiveness: LivenessProbe, incident.ByStartup: StartupProbe,
+		incident.ByHook: PostStartHook, incident.ByDeletion: Removed}
+)
+
+// kindOf returns the cause that an event or a line of a log proves, or else its reason.
+func kindOf(f *incident.Fact) Cause {
+	if f.Reason == "Killing" || f.Reason == "Message" {
+		return cmp.Or(kills[incident.ParseKilling(f.Message)], Cause(f.Reason))
+	}
+	for _, m := range messages[f.Reason] {
+		if m.words.MatchString(f.Message) {
+			return m.cause
+		}
+	}
+	return cmp.Or(causeOf[f.Reason], Cause(f.Reason))
 }
 
 // failed returns the failures of a probe, without those of a container that was ending.

@@ -102,17 +102,6 @@ func (e *evidence) find(is func(*incident.Fact) bool) *incident.Fact {
 	return nil
 }
 
-// causeOf has the causes that a word of a status proves.
-var causeOf = map[string]Cause{
-	"OOMKilled": OutOfMemory, "ErrImagePull": Image, "ImagePullBackOff": Image, "InvalidImageName": Image,
-	"ErrImageNeverPull": Image, "ImageInspectError": Image,
-	"RegistryUnavailable": Image, "CreateContainerConfigError": Configuration, "RunContainerError": CannotStart,
-	"CreateContainerError": CannotStart,
-	"StartError":           CannotStart, "ContainerCannotRun": CannotStart, "ContainerCreationError": CannotStart,
-	"PostStartHookError": PostStartHook,
-	"Unknown":            Node, "ContainerStatusUnknown": Node, "NodeLost": Node,
-}
-
 // named: the status has a word for the cause. Of the past, only memory counts.
 func named(e *evidence) *ruling {
 	for i, f := range slices.Concat([]*incident.Fact{e.from, e.end}, e.ends, e.rows) {
