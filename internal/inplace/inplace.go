@@ -1,14 +1,16 @@
 // Package inplace changes fields of YAML and JSON in place: comments, and everything else, stay as
-// they are. Whoever uses it reads the result and compares it with what it should be, because an
+// they are. A user of the package reads the result and compares it with the wanted one, because an
 // alias, for example, changes elsewhere.
 package inplace
 
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -19,8 +21,8 @@ import (
 )
 
 // ErrPlace is the error of fields that cannot be changed in place.
-var ErrPlace = errors.New("cannot be changed in place, for example because of YAML anchors: use -o patch, and change " +
-	"it by hand")
+var ErrPlace = errors.New("cannot be changed in place, for example because of YAML anchors: " +
+	"use -o patch, and change it by hand")
 
 // Comment is a comment beside a changed value.
 type Comment struct {
@@ -53,11 +55,10 @@ func (e *Editor) Merge(n *strict.Node, patch map[string]any) {
 		case map[string]any:
 			switch {
 			case !child.Written():
-				e.add(n, key, value)
+				e.insert(n, key, value)
 			case child.Kind != strict.Mapping:
 				e.fail(child.Pos)
-			case slices.ContainsFunc(slices.Sorted(maps.Keys(value)),
-				func(key string) bool { return value[key] == nil }):
+			case slices.Contains(slices.Collect(maps.Values(value)), nil):
 				e.swap(child, value)
 			default:
 				e.Merge(child, value)
@@ -70,9 +71,9 @@ func (e *Editor) Merge(n *strict.Node, patch map[string]any) {
 			e.fail(child.Pos)
 		default:
 			if child.Written() {
-				e.replace(child, scalar(value))
+				e.replace(child, flow(value))
 			} else {
-				e.insert(n.Pos, key, scalar(value))
+				e.insert(n, key, value)
 			}
 		}
 	}
@@ -81,8 +82,8 @@ func (e *Editor) Merge(n *strict.Node, patch map[string]any) {
 // item changes the item of a list that has the name of the patch.
 func (e *Editor) item(list *strict.Node, patch any) {
 	fields, ok := patch.(map[string]any)
-	i := slices.IndexFunc(list.Items,
-		func(n *strict.Node) bool { return ok && n.Field("name").Value == fields["name"] })
+	named := func(n *strict.Node) bool { return ok && n.Field("name").Value == fields["name"] }
+	i := slices.IndexFunc(list.Items, named)
 	if i < 0 {
 		e.fail(list.Pos)
 		return
@@ -120,8 +121,8 @@ func (e *Editor) comment(from int) string {
 	return strings.TrimSpace(string(rest[at:]))
 }
 
-// offset returns the offset of a position. Columns count characters.
-func (e *Editor) offset(pos strict.Pos) int {
+// Offset returns the offset of a position. Columns count characters.
+func (e *Editor) Offset(pos strict.Pos) int {
 	at := 0
 	for range pos.Line - 1 {
 		next := bytes.IndexByte(e.data[at:], '\n')
@@ -137,66 +138,90 @@ func (e *Editor) offset(pos strict.Pos) int {
 	return min(at, len(e.data))
 }
 
+// starts reports whether the text at an offset begins with a character.
+func (e *Editor) starts(at int, c byte) bool { return at < len(e.data) && e.data[at] == c }
+
+// next returns the first character from an offset on that is no white space, or 0.
+func (e *Editor) next(at int) byte {
+	rest := bytes.TrimLeft(e.data[at:], " \t\r\n")
+	if len(rest) == 0 {
+		return 0
+	}
+	return rest[0]
+}
+
+// Scalar returns the place of a scalar that is written in one line and without escapes, with its
+// quotes.
+func (e *Editor) Scalar(n *strict.Node) (from, to int, found bool) {
+	from = e.Offset(n.Pos)
+	for _, quote := range []string{"", `"`, "'"} {
+		rest, found := bytes.CutPrefix(e.data[from:], []byte(quote+n.Value+quote))
+		if found && (quote != "" || len(rest) == 0 || strings.IndexByte(" \t\r\n,]}", rest[0]) >= 0) {
+			return from, len(e.data) - len(rest), true
+		}
+	}
+	return from, from, false
+}
+
+// Replace replaces the text from one offset to another one.
+func (e *Editor) Replace(from, to int, text string) { e.edits = append(e.edits, edit{from, to, text}) }
+
 func (e *Editor) fail(pos strict.Pos) {
 	if e.err == nil {
 		e.err = fmt.Errorf("line %d %w", pos.Line, ErrPlace)
 	}
 }
 
-// replace replaces a scalar, which can be in quotes.
+// replace replaces a scalar. Its quotes stay, unless the new value is a number.
 func (e *Editor) replace(n *strict.Node, text string) {
-	from := e.offset(n.Pos)
-	rest := e.data[from:]
-	for _, quote := range []string{"", `"`, "'"} {
-		before := quote + n.Value + quote
-		if !bytes.HasPrefix(rest, []byte(before)) ||
-			quote == "" && len(rest) > len(before) && strings.IndexByte(" \t\r\n,]}", rest[len(before)]) < 0 {
-			continue
+	from, to, found := e.Scalar(n)
+	if !found {
+		e.fail(n.Pos)
+		return
+	}
+	if quotes := (to - from - len(n.Value)) / 2; strings.Trim(text, "0123456789") != "" {
+		from, to = from+quotes, to-quotes
+	}
+	e.Replace(from, to, text)
+}
+
+// insert inserts a field into a mapping: a scalar at its beginning, an object in front of a field
+// that it belongs to.
+func (e *Editor) insert(n *strict.Node, name string, value any) {
+	at := e.Offset(n.Pos)
+	if e.starts(at, '{') {
+		text, next := name+": "+flow(value), e.next(at+1)
+		if next == '"' { // JSON
+			text = jsonOf(name) + ": " + jsonOf(value)
 		}
-		if from += len(quote); quote != "" && strings.Trim(text, "0123456789") == "" { // a number
-			from -= len(quote)
-		} else {
-			before = n.Value
+		if next != '}' {
+			text += ", "
 		}
-		e.edits = append(e.edits, edit{from, from + len(before), text})
+		e.Replace(at+1, at+1, text)
 		return
 	}
-	e.fail(n.Pos)
-}
-
-// insert inserts a field with a text at the beginning of a mapping.
-func (e *Editor) insert(mapping strict.Pos, name, value string) {
-	if at := e.offset(mapping); at < len(e.data) && e.data[at] == '{' {
-		e.insertFlow(at+1, fmt.Sprintf("%q: %s", name, value), name+": "+value)
+	beside := n.Pos
+	if _, object := value.(map[string]any); object {
+		for _, field := range []string{"livenessProbe", "startupProbe", "readinessProbe", "ports", "image", "name"} {
+			if beside == n.Pos && n.Field(field).Written() {
+				beside = n.Field(field).Pos
+			}
+		}
+	}
+	line := -1 // the start of the line of the last key up to that one, or else of the first key that begins a line
+	for _, key := range n.Keys {
+		start := e.Offset(strict.Pos{Line: key.Pos.Line, Column: 1})
+		begins := key.Pos.Line >= n.Pos.Line && strings.Trim(string(e.data[start:e.Offset(key.Pos)]), " ") == ""
+		if begins && (line < 0 || key.Pos.Line <= beside.Line) {
+			line = start
+		}
+	}
+	if line < 0 {
+		e.fail(n.Pos)
 		return
 	}
-	e.line(mapping, name+": "+value)
-}
-
-// insertFlow inserts a field after a bracket, as JSON if the next one is in quotes.
-func (e *Editor) insertFlow(at int, json, text string) {
-	rest := bytes.TrimLeft(e.data[at:], " \t\r\n")
-	if len(rest) > 0 && rest[0] == '"' {
-		text = json
-	}
-	if len(rest) > 0 && rest[0] != '}' {
-		text += ", "
-	}
-	e.edits = append(e.edits, edit{at, at, text})
-}
-
-// line inserts a line, or several, before the line of a key, which has nothing but spaces before
-// it.
-func (e *Editor) line(key strict.Pos, text string) {
-	at := e.offset(key)
-	start := bytes.LastIndexByte(e.data[:at], '\n') + 1
-	indent := string(e.data[start:at])
-	if strings.Trim(indent, " ") != "" {
-		e.fail(key)
-		return
-	}
-	text = indent + strings.ReplaceAll(text, "\n", "\n"+indent) + "\n"
-	e.edits = append(e.edits, edit{start, start, e.ends(text)})
+	indent := strings.Repeat(" ", n.Pos.Column-1)
+	e.Replace(line, line, e.ends(indent+e.block(map[string]any{name: value}, indent)+"\n"))
 }
 
 // ends returns lines with the ends that the lines of the text have.
@@ -207,75 +232,23 @@ func (e *Editor) ends(lines string) string {
 	return lines
 }
 
-// add adds an object to a mapping: in front of a field that it belongs to, if there is one.
-func (e *Editor) add(n *strict.Node, name string, value map[string]any) {
-	if at := e.offset(n.Pos); at < len(e.data) && e.data[at] == '{' {
-		e.insertFlow(at+1, fmt.Sprintf("%q:%s", name, jsonOf(value)), name+": "+flow(value))
-		return
-	}
-	beside := n.Pos
-	for _, field := range []string{"livenessProbe", "startupProbe", "readinessProbe", "ports", "image", "name"} {
-		if beside == n.Pos && n.Field(field).Written() {
-			beside = n.Field(field).Pos
-		}
-	}
-	if key, ok := e.key(n.Pos, beside); ok {
-		e.line(key, e.block(map[string]any{name: value}))
-	} else {
-		e.fail(n.Pos)
-	}
-}
-
-// key returns the position of a key of a mapping, in the column of its first key: that of a field
-// if there is only white space before it, or else the next one.
-func (e *Editor) key(mapping, field strict.Pos) (strict.Pos, bool) {
-	lines := strings.Split(string(e.data), "\n")
-	blank := strings.Repeat(" ", mapping.Column-1)
-	isKey := func(line int) bool {
-		if line < 1 || line > len(lines) {
-			return false
-		}
-		rest, ok := strings.CutPrefix(lines[line-1], blank)
-		return ok && rest != "" && strings.IndexByte(" #\t\r-", rest[0]) < 0
-	}
-	for line := field.Line; line >= mapping.Line; line-- {
-		if isKey(line) {
-			return strict.Pos{Line: line, Column: mapping.Column}, true
-		}
-	}
-	for line := field.Line + 1; line <= len(lines); line++ {
-		if isKey(line) {
-			return strict.Pos{Line: line, Column: mapping.Column}, true
-		}
-		if text := strings.TrimSpace(lines[line-1]); text != "" &&
-			len(lines[line-1])-len(strings.TrimLeft(lines[line-1], " ")) < mapping.Column-1 {
-			return strict.Pos{}, false
-		}
-	}
-	return strict.Pos{}, false
-}
-
 // swap replaces all fields of an object.
 func (e *Editor) swap(n *strict.Node, patch map[string]any) {
-	value := map[string]any{}
-	for _, key := range slices.Sorted(maps.Keys(patch)) {
-		if patch[key] != nil {
-			value[key] = patch[key]
-		}
-	}
+	value := maps.Clone(patch)
+	maps.DeleteFunc(value, func(_ string, v any) bool { return v == nil })
 	for _, key := range n.Keys {
 		if v, named := patch[key.Name]; !named || v != nil {
 			e.fail(n.Pos)
 			return
 		}
 	}
-	from := e.offset(n.Pos)
-	if from < len(e.data) && e.data[from] == '{' {
+	from := e.Offset(n.Pos)
+	if e.starts(from, '{') {
 		text := flow(value)
-		if rest := bytes.TrimLeft(e.data[from+1:], " \t\r\n"); len(rest) > 0 && rest[0] == '"' {
+		if e.next(from+1) == '"' {
 			text = jsonOf(value)
 		}
-		e.edits = append(e.edits, edit{from, e.flowEnd(from), text})
+		e.Replace(from, e.flowEnd(from), text)
 		return
 	}
 	end := e.blockEnd(n.Pos)
@@ -283,8 +256,7 @@ func (e *Editor) swap(n *strict.Node, patch map[string]any) {
 		e.fail(n.Pos)
 		return
 	}
-	text := strings.ReplaceAll(e.block(value), "\n", "\n"+strings.Repeat(" ", n.Pos.Column-1))
-	e.edits = append(e.edits, edit{from, end, e.ends(text)})
+	e.Replace(from, end, e.ends(e.block(value, strings.Repeat(" ", n.Pos.Column-1))))
 }
 
 // flowEnd returns the offset behind the bracket that closes another one.
@@ -314,7 +286,7 @@ func (e *Editor) flowEnd(from int) int {
 // blockEnd returns the offset behind the last line of a mapping whose keys have a line each,
 // without the end of the line.
 func (e *Editor) blockEnd(first strict.Pos) int {
-	end, at := 0, e.offset(strict.Pos{Line: first.Line, Column: 1})
+	end, at := 0, e.Offset(strict.Pos{Line: first.Line, Column: 1})
 	for i, line := range strings.SplitAfter(string(e.data[at:]), "\n") {
 		text := strings.TrimLeft(line, " ")
 		if i > 0 && strings.TrimSpace(text) != "" && text[0] != '#' && len(line)-len(text) < first.Column-1 {
@@ -328,13 +300,52 @@ func (e *Editor) blockEnd(first strict.Pos) int {
 	return end
 }
 
-// block returns fields in lines.
-func (e *Editor) block(fields map[string]any) string {
+// block returns fields in lines. All lines but the first one are indented.
+func (e *Editor) block(fields map[string]any, indent string) string {
 	var b bytes.Buffer
 	encoder := yaml.NewEncoder(&b)
 	encoder.SetIndent(2)
 	if err := encoder.Encode(fields); err != nil {
 		e.err = cmp.Or(e.err, err)
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\n", "\n"+indent)
+}
+
+// plain matches a string that YAML needs no quotes for.
+var plain = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9/._-]*$`)
+
+// Quote returns a string as YAML, in quotes if it needs them.
+func Quote(text string) string {
+	if plain.MatchString(text) && strict.IsString(text) {
+		return text
+	}
+	return jsonOf(text)
+}
+
+// flow returns a value in the style {path: /ready, port: 80}.
+func flow(value any) string {
+	var list []string
+	switch v := value.(type) {
+	case string:
+		return Quote(v)
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			list = append(list, key+": "+flow(v[key]))
+		}
+		return "{" + strings.Join(list, ", ") + "}"
+	case []any:
+		for _, item := range v {
+			list = append(list, flow(item))
+		}
+		return "[" + strings.Join(list, ", ") + "]"
+	}
+	return jsonOf(value)
+}
+
+func jsonOf(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(fmt.Sprintf("inplace: %v", err)) // values of a patch come from JSON
+	}
+	return string(text)
 }

@@ -21,7 +21,7 @@ func TestMerge(t *testing.T) {
 		{"a new object in flow style", "containers: [{name: app, image: 'web:1'}]\n", sleep,
 			"containers: [{lifecycle: {preStop: {sleep: {seconds: 6}}}, name: app, image: 'web:1'}]\n"},
 		{"a new object in JSON", `{"containers": [{"name": "app"}]}`, sleep,
-			`{"containers": [{"lifecycle":{"preStop":{"sleep":{"seconds":6}}}, "name": "app"}]}`},
+			`{"containers": [{"lifecycle": {"preStop":{"sleep":{"seconds":6}}}, "name": "app"}]}`},
 		{"an object beside another one", "containers:\n- name: app\n  lifecycle:\n    postStart: {exec: {command: " +
 			"[x]}}\n", sleep,
 			"containers:\n- name: app\n  lifecycle:\n    preStop:\n      sleep:\n        seconds: 6\n    postStart: " +

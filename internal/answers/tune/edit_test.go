@@ -61,7 +61,10 @@ func TestEdit(t *testing.T) {
 			"    [{\"name\": \"app\", \"image\": \"web:1\", \"livenessProbe\": {\"httpGet\": {\"path\": \"/live\", " +
 				"\"port\": 80}, \"periodSeconds\": 1, \"failureThreshold\": 2}}]\n",
 			"start>=5s, detect<=4.5s",
-			"    [{\"startupProbe\":{\"failureThreshold\":6,\"httpGet\":{\"path\":\"/live\",\"port\":80},\"periodSeconds\":1}, \"name\": \"app\", \"image\": \"web:1\", \"livenessProbe\": {\"httpGet\": {\"path\": \"/live\", \"port\": 80}, \"periodSeconds\": 1, \"failureThreshold\": 2}}]\n"},
+			"    [{\"startupProbe\": " +
+				"{\"failureThreshold\":6,\"httpGet\":{\"path\":\"/live\",\"port\":80},\"periodSeconds\":1}, " +
+				"\"name\": \"app\", \"image\": \"web:1\", \"livenessProbe\": {\"httpGet\": {\"path\": \"/live\", " +
+				"\"port\": 80}, \"periodSeconds\": 1, \"failureThreshold\": 2}}]\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f, r := edited(t, head+test.text, test.require)

@@ -4,17 +4,18 @@ package refresh
 
 import (
 	"bytes"
-	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
-	"go.yaml.in/yaml/v4"
 
+	"probesim.dev/internal/inplace"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
 )
 
@@ -29,32 +30,28 @@ type Result struct {
 // touch expectations that already have these values. The error is of type scenarios.Errors and
 // lists all expectations that cannot be updated; the caller must then leave the file unchanged.
 func File(name string, data []byte, seen []expect.Observation) (Result, error) {
-	s, errs := newSource(data), &strict.Collector{}
-	var edits []edit
+	docs, _ := strict.Parse(name, data, &strict.Collector{}) // the file has loaded without errors before
+	u, errs := &update{inplace.New(data), data, docs}, &strict.Collector{}
 	changed := 0
 	for _, o := range seen {
-		e := o.Expect
-		if o.Err != nil {
-			errs.Add(scenarios.Error{Pos: e.Pos, Path: e.Path, Message: "cannot be updated: " + o.Err.Error()})
+		err := o.Err
+		if err == nil && o.Holds() {
 			continue
 		}
-		if o.Holds() {
-			continue
+		if err == nil {
+			err = u.expectation(o)
 		}
-		more, err := s.edits(o)
 		if err != nil {
-			errs.Add(scenarios.Error{Pos: e.Pos, Path: e.Path, Message: "cannot be updated: " + err.Error()})
-			continue
+			message := "cannot be updated: " + err.Error()
+			errs.Add(scenarios.Error{Pos: o.Expect.Pos, Path: o.Expect.Path, Message: message})
 		}
-		edits = append(edits, more...)
 		changed++
 	}
 	if err := errs.Err(); err != nil {
 		return Result{}, err
 	}
-	slices.SortFunc(edits, func(a, b edit) int { return cmp.Compare(a.from, b.from) })
-	text := apply(data, edits)
-	return Result{Text: text, Changed: changed, Diff: difference(printable.Text(name), data, text)}, nil
+	text, _, err := u.Apply()
+	return Result{Text: text, Changed: changed, Diff: difference(printable.Text(name), data, text)}, err
 }
 
 // difference returns how a file changes, in the format of diff -u.
@@ -64,89 +61,139 @@ func difference(name string, old, text []byte) string {
 	return strings.ReplaceAll(lines, "\r\n", "\n")
 }
 
-// edit replaces the bytes [from, to) of a file by text.
-type edit struct {
-	from, to int
-	text     string
+// update is a file with its changes.
+type update struct {
+	*inplace.Editor
+	data []byte
+	docs []*strict.Node
 }
 
-// apply applies edits to data. The edits must be sorted and must not overlap.
-func apply(data []byte, edits []edit) []byte {
-	var out []byte
-	at := 0
-	for _, e := range edits {
-		out = append(append(out, data[at:e.from]...), e.text...)
-		at = e.to
-	}
-	return append(out, data[at:]...)
-}
+var (
+	errAnchor = errors.New("it uses a YAML anchor or alias, so the update would change other places too: " +
+		"write the value without them")
+	errMoved = errors.New("it cannot be found in the file: the file has changed since it was loaded, " +
+		"or is not UTF-8 with the usual line breaks")
+	errStyle = errors.New("a YAML style that cannot be updated: write it in one line")
+)
 
-// edits returns the edits that update an expectation.
-func (s *source) edits(o expect.Observation) ([]edit, error) {
-	n, err := s.expectation(o.Expect)
+// expectation updates an expectation.
+func (u *update) expectation(o expect.Observation) error {
+	n, err := u.find(o.Expect.Pos)
 	if err != nil {
-		return nil, err
-	}
-	one := func(name, text string) ([]edit, error) {
-		at, err := field(n, name)
-		if err != nil {
-			return nil, err
-		}
-		e, err := s.replaceScalar(at, text)
-		return []edit{e}, err
+		return err
 	}
 	switch e := o.Expect; {
 	case e.Transitions != nil:
-		return s.replaceList(n, o)
+		list := n.Field("transitions").Field(e.Transitions.Field)
+		if err := u.list(n, list, o.Values); err != nil {
+			return fmt.Errorf("the list of %s %w", e.Transitions.Field, err)
+		}
+		return nil
 	case e.Status != nil:
-		return s.replaceFields(n, o)
+		for i, f := range e.Status {
+			if f.Match.String() == o.Values[i].String() {
+				continue
+			}
+			if err := u.scalar(n, n.Field("status").Field(f.Name), scalar(o.Values[i])); err != nil {
+				return err
+			}
+		}
+		return nil
 	case e.First != nil:
-		return one("first", o.String())
+		return u.scalar(n, n.Field("first"), o.String())
 	}
-	return one("count", o.String())
+	return u.scalar(n, n.Field("count"), o.String())
 }
 
-// replaceFields updates the fields of a status that differ from the observation.
-func (s *source) replaceFields(n *yaml.Node, o expect.Observation) ([]edit, error) {
-	status, err := field(n, "status")
-	if err != nil {
-		return nil, err
+// find returns the expectation at a position.
+func (u *update) find(at strict.Pos) (*strict.Node, error) {
+	for _, doc := range u.docs {
+		for n := doc; n != nil; n = around(n, at) {
+			switch {
+			case u.anchored(n):
+				return nil, errAnchor
+			case n.Kind != strict.Mapping || n.Pos.Line != at.Line || n.Pos.Column != at.Column:
+			case n.Field("observed").Kind == strict.Missing:
+				return nil, errMoved
+			default:
+				if _, _, found := u.Scalar(n.Field("observed")); !found {
+					return nil, errMoved
+				}
+				return n, nil
+			}
+		}
 	}
-	var edits []edit
-	for i, f := range o.Expect.Status {
-		if f.Match.String() == o.Values[i].String() {
+	return nil, errMoved
+}
+
+// around returns the last item of a node that begins at or before a position, or nil.
+func around(n *strict.Node, at strict.Pos) (last *strict.Node) {
+	for _, item := range n.Items {
+		if !after(item.Pos, at) && !after(n.Pos, item.Pos) {
+			last = item
+		}
+	}
+	return last
+}
+
+func after(a, b strict.Pos) bool { return a.Line > b.Line || a.Line == b.Line && a.Column > b.Column }
+
+// anchored reports whether a node begins with an anchor or an alias.
+func (u *update) anchored(n *strict.Node) bool {
+	at := u.Offset(n.Pos)
+	return at < len(u.data) && (u.data[at] == '&' || u.data[at] == '*')
+}
+
+// scalar replaces a scalar in an expectation.
+func (u *update) scalar(of, n *strict.Node, text string) error {
+	from, to, found := u.Scalar(n)
+	switch {
+	case n.Kind == strict.Missing || u.anchored(n) || after(of.Pos, n.Pos):
+		return errAnchor
+	case !found:
+		return fmt.Errorf("the value in line %d has %w", n.Pos.Line, errStyle)
+	}
+	u.Replace(from, to, text)
+	return nil
+}
+
+// list replaces the items of a list of scalars in an expectation, in flow or in block style.
+func (u *update) list(of, n *strict.Node, values []value.Scalar) error {
+	begin, end := -1, 0
+	for _, item := range slices.Concat([]*strict.Node{n}, n.Items) {
+		if u.anchored(item) || after(of.Pos, item.Pos) {
+			return errAnchor
+		}
+		if item == n {
 			continue
 		}
-		at, err := field(status, f.Name)
-		if err != nil {
-			return nil, err
+		from, to, found := u.Scalar(item)
+		if !found {
+			return fmt.Errorf("has a value in line %d with %w", item.Pos.Line, errStyle)
 		}
-		e, err := s.replaceScalar(at, scalar(o.Values[i]))
-		if err != nil {
-			return nil, err
+		if end = to; begin < 0 {
+			begin = from
 		}
-		edits = append(edits, e)
 	}
-	return edits, nil
-}
-
-// replaceList updates the list of the values of a field.
-func (s *source) replaceList(n *yaml.Node, o expect.Observation) ([]edit, error) {
-	transitions, err := field(n, "transitions")
-	if err != nil {
-		return nil, err
+	if begin < 0 || bytes.Contains(u.data[begin:end], []byte("#")) {
+		return errors.New("has comments inside, which the update would remove: move them, or edit the list by hand")
 	}
-	list, err := field(transitions, o.Expect.Transitions.Field)
-	if err != nil {
-		return nil, err
+	separator := ", "
+	if u.data[u.Offset(n.Pos)] != '[' {
+		separator = "\n" + strings.Repeat(" ", n.Pos.Column-1) + "- "
 	}
 	var items []string
-	for _, v := range o.Values {
+	for _, v := range values {
 		items = append(items, scalar(v))
 	}
-	e, err := s.replaceSequence(list, items)
-	if err != nil {
-		return nil, fmt.Errorf("the list of %s %w", o.Expect.Transitions.Field, err)
+	u.Replace(begin, end, strings.Join(items, separator))
+	return nil
+}
+
+// scalar formats a value so that it is valid in flow style too.
+func scalar(v value.Scalar) string {
+	if v.Type != value.Text {
+		return v.String()
 	}
-	return []edit{e}, nil
+	return inplace.Quote(v.String())
 }
