@@ -58,7 +58,8 @@ func (e *Editor) Merge(n *strict.Node, patch map[string]any) {
 				e.insert(n, key, value)
 			case child.Kind != strict.Mapping:
 				e.fail(child.Pos)
-			case slices.Contains(slices.Collect(maps.Values(value)), nil):
+			case slices.ContainsFunc(slices.Sorted(maps.Keys(value)),
+				func(key string) bool { return value[key] == nil }):
 				e.swap(child, value)
 			default:
 				e.Merge(child, value)

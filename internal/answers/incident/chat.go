@@ -2,54 +2,39 @@ package incident
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
 
-// spoken are the beginnings of messages of the kubelet, with the reasons of their events. They are
-// the anchors of lines that no command prints: a person's own table, or a line of a chat. The
-// strong ones need no reason beside them.
-var spoken = []struct {
-	words, reason string
-	strong        bool
-}{
-	{"Liveness probe failed", "Unhealthy", true}, {"Readiness probe failed", "Unhealthy", true},
-	{"Startup probe failed", "Unhealthy", true},
-	{"Liveness probe errored", "Unhealthy", true}, {"Readiness probe errored", "Unhealthy", true},
-	{"Startup probe errored", "Unhealthy", true},
-	{"liveness probe failed:", "Unhealthy", true}, {"readiness probe failed:", "Unhealthy", true},
-	{"startup probe failed:", "Unhealthy", true},
-	{"Back-off restarting failed container", "BackOff", true}, {"Back-off pulling image", "BackOff", true},
-	{"Failed to pull image", "Failed", false},
-	{"Stopping container ", "Killing", false}, {"Created container", "Created", false},
-	{"Started container", "Started", false}, {"Successfully assigned ", "Scheduled", false},
-	{"FailedPostStartHook", "FailedPostStartHook", true}, {"Container image ", "Pulled", false},
-	{"Pulling image ", "Pulling", false}, {"Successfully pulled image ", "Pulled", false},
-}
+// spoken matches the beginnings of messages of the kubelet, in groups with the reasons of their
+// events. They are the anchors of lines that no command prints: a person's own table, or a line of
+// a chat. A weak one needs a reason beside it.
+var spoken = regexp.MustCompile(
+	"(?P<Unhealthy>(?:Liveness|Readiness|Startup) probe (?:failed|errored)(?::|$)|(?:liveness|readiness|startup) " +
+		"probe failed:)" +
+		`|(?P<weakUnhealthy>(?:Liveness|Readiness|Startup) probe (?:failed|errored))` +
+		`|(?P<BackOff>Back-off (?:restarting failed container|pulling image))|(?P<FailedPostStartHook>FailedPostStartHook)` +
+		`|(?P<Killing>[Cc]ontainer [a-z0-9][-a-z0-9]* failed (?:liveness|startup) probe)` +
+		`|(?P<Failed>(?:secrets?|configmaps?) "[^"]+" not found|couldn't find key \S+ in )` +
+		`|(?P<weakFailed>Failed to pull image)|(?P<weakKilling>Stopping container )|(?P<weakCreated>Created container)` +
+		`|(?P<weakStarted>Started container)|(?P<weakScheduled>Successfully assigned )` +
+		`|(?P<weakPulled>Container image |Successfully pulled image )|(?P<weakPulling>Pulling image )`)
 
-// missing matches the words about a part of the configuration that is not there.
-var missing = regexp.MustCompile(`(?:secrets?|configmaps?) "[^"]+" not found|couldn't find key \S+ in `)
-
-var killedBy = regexp.MustCompile(`[Cc]ontainer [a-z0-9][-a-z0-9]* failed (?:liveness|startup) probe`)
+// hints are parts of what spoken matches: a search for them costs less.
+var hints = []string{" probe ", "ontainer", "ack-off", "mage ", " assigned ", "PostStartHook", "not found", "find key"}
 
 // spokenIn returns where the words of a message begin in a line, or -1, and the reason of its
 // event.
 func spokenIn(line string) (start int, reason string, strong bool) {
-	for _, s := range spoken {
-		if start = strings.Index(line, s.words); start >= 0 {
-			rest := line[start+len(s.words):]
-			sentence := s.reason == "Unhealthy" && rest != "" && rest[0] != ':' && s.words[len(s.words)-1] != ':'
-			return start, s.reason, s.strong && !sentence
-		}
+	if !slices.ContainsFunc(hints, func(hint string) bool { return strings.Contains(line, hint) }) {
+		return -1, "", false
 	}
-	if strings.Contains(line, "ontainer ") && strings.Contains(line, " failed ") {
-		if m := killedBy.FindStringIndex(line); m != nil {
-			return m[0], "Killing", true
-		}
-	}
-	if strings.Contains(line, "not found") || strings.Contains(line, "couldn't find key") {
-		if m := missing.FindStringIndex(line); m != nil {
-			return m[0], "Failed", true
+	m := spoken.FindStringSubmatchIndex(line)
+	for i, name := range spoken.SubexpNames() {
+		if m != nil && name != "" && m[2*i] >= 0 {
+			reason, weak := strings.CutPrefix(name, "weak")
+			return m[2*i], reason, !weak
 		}
 	}
 	return -1, "", false
@@ -66,7 +51,7 @@ func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
 	}
 	left, named, name := leftOf(words), "", ""
 	for _, w := range words {
-		if terms[w.text] && isCamel(w.text) && !isPhase[w.text] {
+		if terms[w.text] && isCamel(w.text) {
 			named = w.text
 		}
 	}
@@ -92,8 +77,6 @@ func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
 	t.place(f, left)
 	return true
 }
-
-var isPhase = wordSet(`Warning Normal Running Error Ready Unknown`)
 
 var exited = regexp.MustCompile(`(?i)\b(?:exit|exited with(?: exit)?) code:? ?(\d{1,3})\b`)
 

@@ -44,8 +44,7 @@ func unframed(line string) string {
 	switch {
 	case strings.Contains(trimmed, "│"):
 		return strings.ReplaceAll(line, "│", " ")
-	case len(trimmed) > 1 && trimmed[0] == '|' && strings.HasSuffix(trimmed, "|"),
-		strings.Contains(trimmed, "Normal |"), strings.Contains(trimmed, "Warning |"):
+	case strings.HasPrefix(trimmed, "|"), strings.Contains(trimmed, "Normal |"), strings.Contains(trimmed, "Warning |"):
 		return strings.TrimRight(strings.ReplaceAll(strings.Trim(trimmed, "|"), "|", " "), " ")
 	case len(trimmed) > 1 && trimmed[0] == '`' && !strings.HasPrefix(trimmed, "```"):
 		return strings.Trim(trimmed, "`")

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	_ "embed"
 	"regexp"
 	"strings"
@@ -23,26 +24,23 @@ func parsePhrases(file string) map[string]phrase {
 	part := &p.sentence
 	for line := range strings.Lines(file) {
 		text := strings.TrimSpace(line)
-		if text == "" || text[0] == '#' {
+		label, rest, _ := strings.Cut(text, ": ")
+		switch {
+		case text == "" || text[0] == '#':
 			continue
-		}
-		if line[0] != ' ' {
+		case line[0] != ' ':
 			name, p, part = text, phrase{}, &p.sentence
 			continue
-		}
-		for label, start := range map[string]*string{"Do: ": &p.advice, "Ask: ": &p.question, "Run: ": &p.command} {
-			if rest, found := strings.CutPrefix(text, label); found {
-				text, part = rest, start
-			}
+		case label == "Do":
+			text, part = rest, &p.advice
+		case label == "Ask":
+			text, part = rest, &p.question
+		case label == "Run":
+			text, part = rest, &p.command
+			text = cmp.Or(all[text].sentence, text)
 		}
 		*part = strings.TrimSpace(*part + " " + text)
 		all[name] = p
-	}
-	for name, p := range all {
-		if command := all[p.command].sentence; command != "" {
-			p.command = command
-			all[name] = p
-		}
 	}
 	return all
 }
