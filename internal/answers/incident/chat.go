@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -49,7 +50,7 @@ func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
 	for len(words) > 0 && words[len(words)-1].start >= start {
 		words = words[:len(words)-1]
 	}
-	left, named, name := leftOf(words), "", ""
+	left, named, name := columnsOf(words), "", ""
 	for _, w := range words {
 		if terms[w.text] && isCamel(w.text) {
 			named = w.text
@@ -58,7 +59,7 @@ func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
 	if !strong && (named == "" || left.unknown > 0) {
 		return false
 	}
-	f := &Fact{Place: at, Source: FromText, Reason: or(named, reason), AtLeast: left.count == 0, Text: brief(line)}
+	f := &Fact{Place: at, Source: FromText, Reason: cmp.Or(named, reason), AtLeast: left.count == 0, Text: brief(line)}
 	f.Message = strings.ToUpper(line[start:start+1]) + strings.TrimRight(line[start+1:], "`*_ ")
 	if strings.Count(f.Message, `"`)%2 == 1 {
 		f.Message = strings.TrimSuffix(f.Message, `"`)
@@ -70,7 +71,7 @@ func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
 			}
 		}
 		if isPodKind(left.kind) {
-			name = or(left.name, name)
+			name = cmp.Or(left.name, name)
 		}
 	}
 	left.namespace, left.name = "", name
@@ -88,7 +89,7 @@ func (t *textReader) spokenEnd(line string, at Place) bool {
 	if oom < 0 && !strings.Contains(lower, "code") || t.program || strings.Contains(lower, "command terminated") {
 		return false
 	}
-	f := &Fact{Place: at, Source: FromText, Kind: Terminated, Count: -1, instance: -1, Text: brief(line)}
+	f := &Fact{Place: at, Source: FromText, Kind: Terminated, Count: -1, Instance: -1, Text: brief(line)}
 	if m := exited.FindStringSubmatchIndex(line); m != nil && !denied.MatchString(line[:m[0]]) {
 		f.setExit(line[m[2]:m[3]])
 	}
@@ -130,7 +131,7 @@ func (t *textReader) printedEnd(line string, at Place) {
 		return Moment{}
 	}
 	f := &Fact{Place: at, Source: FromText, Kind: Terminated, Reason: m[2], When: when(m[3]), Last: when(m[4]),
-		Count: -1, instance: -1, Text: brief(line[start:])}
+		Count: -1, Instance: -1, Text: brief(line[start:])}
 	f.setExit(m[1])
 	f.Previous = strings.LastIndex(line[:start], "LastTerminationState:") > strings.LastIndex(line[:start], " State:")
 	_, name, _ := cutLast(line[:start], "{Name:")

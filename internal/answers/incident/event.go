@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -31,9 +32,11 @@ var roles = map[string][]string{
 		"timestamp", "date", "ts", "age"},
 }
 
-// scalars returns the strings and numbers of an object, and of the objects in it, by their keys in
-// the form of roles.
-func scalars(fields map[string]json.RawMessage, prefix string, values map[string]string) map[string]string {
+// eventValues are the strings and numbers of an event, by their keys in the form of roles.
+type eventValues map[string]string
+
+// add adds the strings and numbers of an object, and of the objects in it.
+func (values eventValues) add(fields map[string]json.RawMessage, prefix string) {
 	for key, raw := range fields {
 		key = prefix + strings.Map(func(c rune) rune {
 			if c < 'a' || c > 'z' {
@@ -45,89 +48,109 @@ func scalars(fields map[string]json.RawMessage, prefix string, values map[string
 		var text string
 		switch {
 		case raw[0] == '{' && prefix == "" && json.Unmarshal(raw, &inner) == nil:
-			scalars(inner, key, values)
+			values.add(inner, key)
 		case json.Unmarshal(raw, &text) == nil:
 			values[key] = max(values[key], text) // of two keys that differ only in digits
 		case raw[0] != '[' && raw[0] != '{' && string(raw) != "0":
 			values[key] = max(values[key], string(raw))
 		}
 	}
-	return values
 }
 
-// event uses an event of the API, or what a tool has made of one: any object with a message and a
-// reason. A pod may have lists of events, which are those of the object around them if they name
-// none. It returns false for others.
-func (r *reader) event(o *object, kind, namespace, pod, change string, depth int) (used bool) {
-	values := scalars(o.fields, "", map[string]string{})
-	role := func(name string) string {
-		for _, key := range roles[name] {
-			if values[key] != "" {
-				return values[key]
-			}
+// role returns the value of the first key of a role.
+func (values eventValues) role(name string) string {
+	for _, key := range roles[name] {
+		if values[key] != "" {
+			return values[key]
 		}
-		return ""
 	}
-	left := fields{namespace: or(role("namespace"), namespace), name: or(role("pod"), pod), uid: role("uid"),
-		kind: role("kind"), count: count0(strings.TrimPrefix(role("count"), "x"))}
-	if kind, name, slash := strings.Cut(left.name, "/"); slash {
-		left.name = name
+	return ""
+}
+
+// columns returns the names in an event. Those that it lacks are those of the object around it.
+func (values eventValues) columns(around columns) columns {
+	c := columns{namespace: cmp.Or(values.role("namespace"), around.namespace),
+		name: cmp.Or(values.role("pod"), around.name),
+		uid:  values.role("uid"), kind: values.role("kind"),
+		count: count0(strings.TrimPrefix(values.role("count"), "x"))}
+	if kind, name, slash := strings.Cut(c.name, "/"); slash {
+		c.name = name
 		if !isPodKind(kind) {
-			left.namespace = or(left.namespace, kind)
+			c.namespace = cmp.Or(c.namespace, kind)
 		}
 	}
-	f := &Fact{Place: o.at, Source: FromEvent, Type: role("type"), Reason: role("reason"), Message: role("message"),
-		Container: or(role("container"), containerOf(role("path")))}
+	return c
+}
+
+// event uses an event of the API, or an event that a tool has condensed: any object with a message
+// and a reason. A pod may have lists of events, which are those of the object around them if they
+// name none. It returns false for others.
+func (r *reader) event(o *object, kind string, around columns, change string, depth int) bool {
+	values := eventValues{}
+	values.add(o.fields, "")
+	left := values.columns(around)
+	f := &Fact{Place: o.at, Source: FromEvent, Type: values.role("type"), Reason: values.role("reason"),
+		Message: values.role("message"), Container: cmp.Or(values.role("container"), containerOf(values.role("path")))}
+	has := func(field string) bool { return o.fields[field] != nil }
 	switch {
-	case kind == "Event", kind == "" && f.Reason != "" && (o.fields["involvedObject"] != nil ||
-		o.fields["regarding"] != nil):
-	case kind != "" || o.fields["status"] != nil || depth > maxDepth:
+	case kind == "Event", kind == "" && f.Reason != "" && (has("involvedObject") || has("regarding")):
+	case kind != "" || has("status") || depth > maxDepth:
 		return false
-	case isCamel(f.Reason) && f.Message != "" && o.fields["phase"] == nil && o.fields["state"] == nil &&
-		(left.name != "" || terms[f.Reason]):
+	case isCamel(f.Reason) && f.Message != "" && !has("phase") && !has("state") && (left.name != "" || terms[f.Reason]):
 		f.Source, f.AtLeast = FromDescribe, left.count == 0
 	default:
-		for _, key := range slices.Sorted(maps.Keys(o.fields)) {
-			if raw := o.fields[key]; raw[0] == '[' && left.name != "" {
-				for _, i := range (item{raw, func(int) Place { return o.at }}).parse().items {
-					used = r.event(i.parse(), "", left.namespace, left.name, "", depth+1) || used
-				}
+		return left.name != "" && r.eventLists(o, left, depth+1)
+	}
+	r.useEvent(o, f, left, values, change)
+	return true
+}
+
+// eventLists uses the events in the lists of an object. It returns false if there are none.
+func (r *reader) eventLists(o *object, around columns, depth int) (used bool) {
+	for _, key := range slices.Sorted(maps.Keys(o.fields)) {
+		if raw := o.fields[key]; raw[0] == '[' {
+			for _, i := range (item{raw, func(int) Place { return o.at }}).parse().items {
+				used = r.event(i.parse(), "", columns{namespace: around.namespace, name: around.name}, "", depth) ||
+					used
 			}
 		}
-		return used
 	}
+	return used
+}
+
+// useEvent adds an event, or updates an older version of it.
+func (r *reader) useEvent(o *object, f *Fact, left columns, values eventValues, change string) {
+	named := f.Source != FromEvent || left.name != ""
 	switch {
-	// an event expires after an hour
-	case change == "DELETED", f.Source == FromEvent && o.cut && (left.name == "" || f.Reason == ""):
-		return true
+	case change == "DELETED", o.cut && (!named || f.Reason == ""): // an event expires after an hour
+		return
 	case left.kind != "" && left.kind != "Pod" && left.kind != "Node":
 		r.others["Event of "+left.kind]++
-		return true
-	case f.Source == FromEvent && left.name == "":
+		return
+	case !named:
 		r.problem(o.at, true, "the event was not used: it does not name its pod")
-		return true
+		return
 	}
-	r.addTimes(f, &left, role)
-	if name := role("name"); name != "" && f.Source == FromEvent {
-		id := or(role("id"), values["metadatanamespace"]+"/"+name)
+	r.addTimes(f, &left, values)
+	if name := values.role("name"); name != "" && f.Source == FromEvent {
+		id := cmp.Or(values.role("id"), values["metadatanamespace"]+"/"+name)
 		if old := r.events[id]; old != nil {
 			f.date(left)
 			old.update(f)
-			return true
+			return
 		}
 		r.events[id] = f
 	}
 	r.text.place(f, left)
-	if r.text.pod, r.text.event = nil, nil; f.Pod != nil && role("kubelet") == "kubelet" {
-		f.Pod.Node = or(f.Pod.Node, role("node"))
+	if r.text.pod, r.text.event = nil, nil; f.Pod != nil && values.role("kubelet") == "kubelet" {
+		f.Pod.Node = cmp.Or(f.Pod.Node, values.role("node"))
 	}
-	return true
 }
 
 // addTimes adds the times of an event to its columns, or the ages.
-func (r *reader) addTimes(f *Fact, left *fields, role func(name string) string) {
+func (r *reader) addTimes(f *Fact, left *columns, values eventValues) {
 	for _, name := range []string{"first", "last"} {
-		switch text := role(name); {
+		switch text := values.role(name); {
 		case isAge(text):
 			left.ages = append(left.ages, parseAge(text))
 		case text != "" && !left.addDate(time.RFC3339Nano, text):
@@ -135,7 +158,7 @@ func (r *reader) addTimes(f *Fact, left *fields, role func(name string) string) 
 		}
 	}
 	if len(left.dates) > 0 && f.Source == FromEvent {
-		left.dates[0] = preciseTime(role("name"), left.dates[0])
+		left.dates[0] = preciseTime(values.role("name"), left.dates[0])
 	}
 }
 

@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -120,7 +121,7 @@ func (t *textReader) klog(body string, when Moment, at Place, text string) {
 			return
 		}
 		f.Kind, f.Reason, f.Message = Lifecycle, event[2], event[3]
-		values["podUID"] = or(values["podUID"], event[1])
+		values["podUID"] = cmp.Or(values["podUID"], event[1])
 	case title == "Killing container with a grace period":
 		f.Kind, f.Reason, f.Message = Log, "Killing", "grace period "+values["gracePeriod"]+"s"
 	case title == "Message for Container of pod" || title == "Container failed liveness probe, will be restarted":
@@ -138,7 +139,7 @@ func (t *textReader) klog(body string, when Moment, at Place, text string) {
 	}
 	for _, m := range podRef.FindAllStringSubmatch(values["pods"]+" "+values["pod"], 100) {
 		each := *f
-		each.Pod = t.reader.pod(m[2]+m[4], m[1]+m[5], or(m[3], values["podUID"]), at)
+		each.Pod = t.reader.pod(m[2]+m[4], m[1]+m[5], cmp.Or(m[3], values["podUID"]), at)
 		t.addLog(&each)
 	}
 }

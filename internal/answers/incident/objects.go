@@ -2,6 +2,7 @@ package incident
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -273,7 +274,7 @@ func (r *reader) object(o *object, kind, change string, depth int) bool {
 		r.problem(o.at, true, "lists are nested deeper than %d levels", maxDepth)
 		return false
 	}
-	kind = or(o.text("kind"), kind)
+	kind = cmp.Or(o.text("kind"), kind)
 	of, isList := strings.CutSuffix(kind, "List")
 	for n, i := range o.items {
 		child := i.parse()
@@ -284,9 +285,9 @@ func (r *reader) object(o *object, kind, change string, depth int) bool {
 	case isList || len(o.items) > 0 && len(o.fields) == 0:
 	case o.fields["object"] != nil && o.text("type") != "":
 		return r.object(item{o.fields["object"], func(int) Place { return o.at }}.parse(), "", o.text("type"), depth+1)
-	case r.event(o, kind, "", "", change, 0), r.part(o, kind, change):
+	case r.event(o, kind, columns{}, change, 0), r.part(o, kind, change):
 	default:
-		r.others[or(kind, "an object without a kind")]++
+		r.others[cmp.Or(kind, "an object without a kind")]++
 		return false
 	}
 	return true

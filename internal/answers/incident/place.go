@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -82,8 +83,8 @@ func (r *reader) nameUnnamed() {
 		if old.Name != "" && name.Name != "" && old.Name != name.Name {
 			name = Pod{Name: "?"} // the rows are about several pods
 		}
-		named[f.Pod] = Pod{Namespace: or(name.Namespace, old.Namespace), Name: or(name.Name, old.Name),
-			Node: or(name.Node, old.Node)}
+		named[f.Pod] = Pod{Namespace: cmp.Or(name.Namespace, old.Namespace), Name: cmp.Or(name.Name, old.Name),
+			Node: cmp.Or(name.Node, old.Node)}
 	}
 	for _, p := range slices.Clone(r.rec.Pods) {
 		if !p.Unnamed {
@@ -99,7 +100,7 @@ func (r *reader) nameUnnamed() {
 			to = nil
 		case name.Name != "":
 			if to = r.pod(name.Namespace, name.Name, "", p.Place); to != nil {
-				to.Node = or(to.Node, name.Node)
+				to.Node = cmp.Or(to.Node, name.Node)
 			}
 		case to != nil:
 			r.problem(p.Place, false, "the text does not name its pod: it is taken as %s, the only pod that the "+

@@ -134,7 +134,7 @@ func (r *reader) setObject(p *Pod, pod *v1.Pod, partial bool) {
 		p.Partial && (len(pod.Spec.Containers) > 0 || len(p.Object.Spec.Containers) == 0) {
 		p.Object, p.Partial = pod, partial
 	}
-	p.Node = or(pod.Spec.NodeName, p.Node)
+	p.Node = cmp.Or(pod.Spec.NodeName, p.Node)
 	p.addContainers(&pod.Spec)
 }
 
@@ -212,9 +212,9 @@ func (c containerFacts) of(name string) (facts []*Fact) {
 			if f.Count = -1; c["Restart Count"] != nil {
 				f.Count = c["Restart Count"].Count
 			}
-			f.instance, f.Previous = f.Count, field == "Last State"
+			f.Instance, f.Previous = f.Count, field == "Last State"
 			if f.Previous && (c["State"] == nil || c["State"].Kind != Waiting) {
-				f.instance = max(f.Count-1, -1)
+				f.Instance = max(f.Count-1, -1)
 			}
 		}
 		facts = append(facts, f)

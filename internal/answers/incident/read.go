@@ -255,7 +255,7 @@ func (r *reader) pod(namespace, name, uid string, at Place) *Pod {
 		p.Name = name
 		r.bare[name] = append(r.bare[name], p)
 	}
-	p.Namespace = or(p.Namespace, namespace)
+	p.Namespace = cmp.Or(p.Namespace, namespace)
 	if uid != "" {
 		p.UID, r.byUID[uid] = uid, p
 	}

@@ -126,7 +126,7 @@ func summary(r *Recording) string {
 			if f.ExitKnown {
 				fmt.Fprintf(&b, " exit=%d", f.ExitCode)
 			}
-			fmt.Fprintf(&b, " instance=%d previous=%v", f.instance, f.Previous)
+			fmt.Fprintf(&b, " instance=%d previous=%v", f.Instance, f.Previous)
 		}
 		if f.Message != "" {
 			fmt.Fprintf(&b, " %q", f.Message)

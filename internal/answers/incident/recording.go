@@ -187,12 +187,13 @@ type Fact struct {
 	Age, AgeWithin time.Duration `json:"-"`
 	// Aged says that When and Last count back from the moment at which a text was printed, and that
 	// nothing dates this moment: do not compare them with dates.
-	Aged bool   `json:"-"`
-	Text string `json:"-"` // the line of the fact, trimmed, at most 200 bytes; empty for objects
+	Aged bool `json:"-"`
+	// Instance is the number of the instance of a Terminated fact, or -1.
+	Instance int    `json:"-"`
+	Text     string `json:"-"` // the line of the fact, trimmed, at most 200 bytes; empty for objects
 
-	instance int      // of Terminated: the instance that ended, or -1
-	section  *section // of a row of a text with ages
-	ages     [2]age   // of When and Last
+	section *section // of a row of a text with ages
+	ages    [2]age   // of When and Last
 }
 
 // Point is an update of an event: it had happened Count times at At.

@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"maps"
@@ -152,7 +153,7 @@ func (x *redactor) problem(s string) string {
 		func(q string) string { return `"` + x.replace(strings.Trim(q, `"`), "text") + `"` })
 	return token.ReplaceAllStringFunc(s, func(w string) string {
 		word := strings.TrimRight(w, ".:")
-		return or(x.names[word], word) + w[len(word):]
+		return cmp.Or(x.names[word], word) + w[len(word):]
 	})
 }
 

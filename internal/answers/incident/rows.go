@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,7 +28,7 @@ func (t *textReader) eventRow(line string, words []word, at Place) bool {
 		default:
 			continue
 		}
-		l := leftOf(left)
+		l := columnsOf(left)
 		if l.unknown > 1 || (len(right) == 0 || is == "") && l.unknown > 0 || is == "" && len(l.ages)+len(l.dates) < 2 {
 			return false // a sentence
 		}
@@ -42,11 +43,11 @@ func lowerWord(s string) bool {
 }
 
 // row reads the columns around the type and the reason of a row. It returns false for a sentence.
-func (t *textReader) row(f *Fact, left fields, line string, right []word) bool {
+func (t *textReader) row(f *Fact, left columns, line string, right []word) bool {
 	if f.Container = left.container; left.kind == "" {
 		left.kind, left.name = "Pod", ""
 	}
-	message, is := t.columns(f, &left, line, right)
+	message, is := t.completeRow(f, &left, line, right)
 	if !is {
 		return false
 	}
@@ -59,26 +60,26 @@ func (t *textReader) row(f *Fact, left fields, line string, right []word) bool {
 	return true
 }
 
-// columns completes the columns left of the type and the reason with those right of them, and
-// returns the message.
-func (t *textReader) columns(f *Fact, left *fields, line string, right []word) (message string, is bool) {
-	times, next, own := len(left.ages)+len(left.dates), "", left.name != ""
+// completeRow completes the columns left of the type and the reason with those right of them, and
+// returns the message. It returns false for a sentence.
+func (t *textReader) completeRow(f *Fact, left *columns, line string, right []word) (message string, is bool) {
+	next, own := "", left.name != ""
 	if len(right) > 0 {
 		next, message = right[0].text, line[right[0].start:]
 	}
+	rest := strings.TrimLeft(strings.TrimPrefix(message, next), " \t")
 	kind, of, slash := strings.Cut(next, "/")
 	isObject := slash && isName(of) && objectKind.MatchString(kind)
-	rest := strings.TrimLeft(strings.TrimPrefix(message, next), " \t")
 	f.AtLeast = left.count == 0
 	switch {
-	// up to 1.11, describe up to 1.7, and own columns
-	case times > 1 && (own || left.braces || left.count > 0 && !isObject):
+	case len(left.ages)+len(left.dates) > 1 && (own || left.braces || left.count > 0 && !isObject):
+		// kubectl get events up to 1.11, describe up to 1.7, and own columns
 		left.name, f.AtLeast = withoutHash(left.name), false
 		if !own || len(left.names) < 2 {
 			left.namespace = ""
 		}
 		if own || strings.HasPrefix(next, "{") {
-			return afterSource(message), true
+			message = afterSource(message)
 		}
 		return message, true
 	case isObject: // get events from 1.14 on, kubectl events
@@ -92,8 +93,8 @@ func (t *textReader) columns(f *Fact, left *fields, line string, right []word) (
 		}
 		return rest, len(left.names) < 2
 	case isAge(next): // describe from 1.8 on
-		left.kind, left.name, left.namespace, left.count, f.AtLeast = "Pod", "", "", max(left.count, 1), false
-		left.ages = []age{parseAge(next)}
+		left.kind, left.name, left.namespace, left.ages = "Pod", "", "", []age{parseAge(next)}
+		left.count, f.AtLeast = max(left.count, 1), false
 		if m := repeated.FindStringSubmatch(rest); m[1] != "" {
 			first := parseAge(m[2])
 			left.ages, left.count, f.AtLeast = append(left.ages, first), max(count0(m[1]), 1), !first.known
@@ -103,20 +104,10 @@ func (t *textReader) columns(f *Fact, left *fields, line string, right []word) (
 	case kinds[next] && len(left.ages) < 2: // get events 1.12 and 1.13
 		left.kind, left.name = next, ""
 		return rest, true
-	case !terms[f.Reason]:
-		return "", false
-	case next == "": // cut off
-		left.kind, left.name = "Pod", ""
-		return "", left.unknown+len(left.names) == 0
 	}
-	left.kind, left.name, left.namespace = "Pod", "", "" // columns of a person
-	if len(left.names) == 1 && len(left.ages) > 0 {
-		left.name = left.names[0]
-	}
-	if isName(next) && strings.Contains(next, "-") && rest != "" {
-		left.name, message = next, rest
-	}
-	return message, true
+	cut := next == "" && left.unknown+len(left.names) > 0 // columns of a person, which have a message
+	left.kind, left.name, left.namespace = "Pod", "", ""
+	return message, terms[f.Reason] && !cut
 }
 
 var (
@@ -144,8 +135,8 @@ func brief(line string) string {
 }
 
 // place gives an event of a text its pod and its times, and adds it.
-func (t *textReader) place(f *Fact, left fields) {
-	f.Source = or(f.Source, FromDescribe)
+func (t *textReader) place(f *Fact, left columns) {
+	f.Source = cmp.Or(f.Source, FromDescribe)
 	if path, rest, ok := strings.Cut(f.Message, ": "); ok && f.Container == "" && strings.HasPrefix(path, "spec.") &&
 		strings.HasSuffix(path, "}") {
 		f.Container, f.Message = containerOf(path), rest // kubectl of 2026
@@ -171,7 +162,7 @@ func (t *textReader) place(f *Fact, left fields) {
 }
 
 // date sets the count of an event, and its times or its ages.
-func (f *Fact) date(left fields) {
+func (f *Fact) date(left columns) {
 	f.Kind, f.Count, f.CountShown = Event, max(left.count, 1), left.count > 0
 	f.Aged = len(left.dates) == 0 && f.Source != FromEvent
 	if len(left.dates) > 0 {

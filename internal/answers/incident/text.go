@@ -60,12 +60,9 @@ func (t *textReader) line(line string, at Place) {
 			t.section = nil // the table of another command
 		}
 	case t.eventRow(line, t.words, at) || t.podRow(line, t.words, at):
-	case event != nil && event.Message == "" && event.Reason != "":
-		t.continues(event, line)
 	case !event.hasOutput(trimmed) && t.describeLine(line, at):
 	case t.spokenEvent(line, t.words, at):
-	// otherwise a row that is cut off
-	case event != nil && len(event.Message) <= maxMessage && !(len(t.words) > 1 && isAge(t.words[0].text)):
+	case event != nil && len(event.Message) <= maxMessage && !isAge(t.words[0].text): // otherwise a row that is cut off
 		t.continues(event, line)
 	case t.spokenEnd(line, at):
 	default:
@@ -106,8 +103,6 @@ func (t *textReader) joined(text string, at Place, done func(text string) bool) 
 // line that a terminal wrapped.
 func (t *textReader) continues(f *Fact, line string) {
 	switch {
-	case f.Message == "" && f.Source == FromDescribe: // the terminal wrapped the row before its message
-		line = afterSource(strings.TrimSpace(line))
 	// or in the middle of a word
 	case t.width >= wrapWidth && line[0] != ' ' && line[0] != '\t' && (line[0] < 'A' || line[0] > 'Z'):
 	default:

@@ -216,7 +216,7 @@ func hatch(unknown []history.Span, from, to virtual.Time) []history.Span {
 }
 
 func (d *drawn) container(h *history.Pod, p *Pod, name string) *history.Container {
-	c := &history.Container{Name: or(name, "container"), Probes: map[trace.Probe][]*trace.Record{},
+	c := &history.Container{Name: cmp.Or(name, "container"), Probes: map[trace.Probe][]*trace.Record{},
 		Unknown: map[string][]history.Span{}}
 	alive, kills := d.probes(c, p, name)
 	d.life(h, c, p, name, alive, kills)
@@ -273,7 +273,7 @@ func (p *Pod) starts(name string) (list []start) {
 		case f.Kind == Running:
 			add(f.When, f.Count, nil, "")
 		case f.Kind == Terminated:
-			add(f.When, f.instance, f, "")
+			add(f.When, f.Instance, f, "")
 		}
 	}
 	slices.SortStableFunc(list, func(a, b start) int { return a.when.At.Compare(b.when.At) })

@@ -83,8 +83,8 @@ func count0(text string) int {
 	return max(n, 0)
 }
 
-// fields are what the columns of an event say.
-type fields struct {
+// columns are the columns of an event.
+type columns struct {
 	ages                             []age
 	dates                            []Moment
 	count                            int // 0: none
@@ -95,61 +95,79 @@ type fields struct {
 	unknown                          int // words of a sentence
 }
 
-// leftOf reads the columns before an anchor.
-func leftOf(words []word) fields {
-	var f fields
-	for i := 0; i < len(words); i++ {
-		w := words[i].text
-		kind, name, slash := strings.Cut(w, "/")
-		switch {
-		case w[0] == '<' && !isAge(w): // <nil>, <none>
-		case isAge(w):
-			f.ages = append(f.ages, parseAge(w))
-		case strings.HasPrefix(w, "(x") && i+2 < len(words) && words[i+1].text == "over":
-			f.count = max(count0(w[2:]), 1)
-			f.ages = append(f.ages, parseAge(strings.TrimSuffix(words[i+2].text, ")")))
-			i += 2
-		case isNumber(w) && len(f.ages)+len(f.dates) > 0:
-			f.count = max(count0(w), 1)
-		case len(w) == 4 && w[3] == ',' && i+5 < len(words):
-			for _, next := range words[i+1 : i+6] {
-				w += " " + next.text
-			}
-			if f.addDate(time.RFC1123Z, w) {
-				i += 5
-			}
-		case digit(w[0]) && len(w) >= 20 && w[len(w)-1] == 'Z':
-			f.addDate(time.RFC3339, w)
-		case w[0] == '{':
-			f.braces = true
-			for i+1 < len(words) && !strings.HasSuffix(words[i].text, "}") {
-				i++
-			}
-		case strings.HasPrefix(w, "spec.") && strings.Contains(w, "{"):
-			f.container = containerOf(w)
-		case slash && isName(name) && kind != "" && letter(kind[0]):
-			f.kind, f.name = kind, name
-		case isCamel(w):
-			f.kind = w
-			if n := len(f.names); n > 0 {
-				f.name = f.names[n-1]
-			}
-		case w[len(w)-1] == ',' && isName(w[:len(w)-1]):
-			i++ // kubelet, node
-		case isName(w) && letter(w[0]) || strings.Contains(w, "-") && isName(w):
-			if len(f.names) == 0 && len(f.ages)+len(f.dates) == 0 {
-				f.namespace = w
-			}
-			f.names = append(f.names, w)
-		case strings.Trim(w, "-*•+|:[]()0123456789.,ago") == "": // bullets, times of day
-		default:
-			f.unknown++
+// columnsOf reads the columns before an anchor.
+func columnsOf(words []word) (c columns) {
+	for len(words) > 0 {
+		n := c.readTime(words)
+		if n == 0 {
+			n = c.readName(words)
 		}
+		words = words[n:]
 	}
-	return f
+	return c
 }
 
-func (f *fields) addDate(layout, text string) bool {
+// readTime reads an age, a date or a count, and returns the number of its words, or 0.
+func (c *columns) readTime(words []word) int {
+	w := words[0].text
+	switch {
+	case isAge(w):
+		c.ages = append(c.ages, parseAge(w))
+	case w[0] == '<': // <nil>, <none>
+	case strings.HasPrefix(w, "(x") && len(words) > 2: // (x3 over 2m)
+		c.count = max(count0(w[2:]), 1)
+		c.ages = append(c.ages, parseAge(strings.TrimSuffix(words[2].text, ")")))
+		return 3
+	case isNumber(w) && len(c.ages)+len(c.dates) > 0:
+		c.count = max(count0(w), 1)
+	case len(w) == 4 && w[3] == ',' && len(words) > 5: // Mon, 02 Jan 2006 15:04:05 -0700
+		for _, next := range words[1:6] {
+			w += " " + next.text
+		}
+		if c.addDate(time.RFC1123Z, w) {
+			return 6
+		}
+	case digit(w[0]) && len(w) >= 20 && w[len(w)-1] == 'Z':
+		c.addDate(time.RFC3339, w)
+	default:
+		return 0
+	}
+	return 1
+}
+
+// readName reads any other column, and returns the number of its words.
+func (c *columns) readName(words []word) int {
+	w := words[0].text
+	kind, name, slash := strings.Cut(w, "/")
+	switch {
+	case w[0] == '{': // {kubelet node}
+		c.braces = true
+		end := slices.IndexFunc(words, func(w word) bool { return strings.HasSuffix(w.text, "}") })
+		return cmp.Or(end+1, len(words))
+	case strings.HasPrefix(w, "spec.") && strings.Contains(w, "{"):
+		c.container = containerOf(w)
+	case slash && isName(name) && kind != "" && letter(kind[0]):
+		c.kind, c.name = kind, name
+	case isCamel(w):
+		c.kind = w
+		if n := len(c.names); n > 0 {
+			c.name = c.names[n-1]
+		}
+	case w[len(w)-1] == ',' && isName(w[:len(w)-1]): // kubelet, node
+		return min(len(words), 2)
+	case isName(w) && (letter(w[0]) || strings.Contains(w, "-")):
+		if len(c.names) == 0 && len(c.ages)+len(c.dates) == 0 {
+			c.namespace = w
+		}
+		c.names = append(c.names, w)
+	case strings.Trim(w, "-*•+|:[]()0123456789.,ago") == "": // bullets, times of day
+	default:
+		c.unknown++
+	}
+	return 1
+}
+
+func (c *columns) addDate(layout, text string) bool {
 	at, err := time.Parse(layout, text)
 	if err != nil || !plausible(at) {
 		return false
@@ -159,7 +177,7 @@ func (f *fields) addDate(layout, text string) bool {
 	for ; fraction != "" && digit(fraction[0]) && m.Within > 0; fraction = fraction[1:] {
 		m.Within = m.Within / 10 / 2 * 2 // 0 from the ninth digit on
 	}
-	f.dates = append(f.dates, m)
+	c.dates = append(c.dates, m)
 	return true
 }
 

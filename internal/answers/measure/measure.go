@@ -47,20 +47,17 @@ type Report struct {
 }
 
 // Measured reports whether a start or a stop of a container is known.
-func (r *Report) Measured() bool {
-	return slices.ContainsFunc(r.Workloads, func(w *Workload) bool {
-		return slices.ContainsFunc(w.Containers, func(c *Container) bool { return c.Start != nil || c.Stop != nil })
-	})
+func (r *Report) Measured() bool { return slices.ContainsFunc(r.Workloads, (*Workload).measured) }
+
+func (w *Workload) measured() bool {
+	return slices.ContainsFunc(w.Containers, func(c *Container) bool { return c.Start != nil || c.Stop != nil })
 }
 
 // Newest returns the newest measured revision of each workload.
 func (r *Report) Newest() (list []*Workload) {
-	known := func(w *Workload) bool {
-		return slices.ContainsFunc(w.Containers, func(c *Container) bool { return c.Start != nil || c.Stop != nil })
-	}
 	for i, w := range r.Workloads {
-		if known(w) && !slices.ContainsFunc(r.Workloads[i+1:],
-			func(o *Workload) bool { return o.of(&w.Revision) && known(o) }) {
+		newer := func(o *Workload) bool { return o.of(&w.Revision) && o.measured() }
+		if w.measured() && !slices.ContainsFunc(r.Workloads[i+1:], newer) {
 			list = append(list, w)
 		}
 	}

@@ -49,11 +49,12 @@ type start struct {
 // pod is what the facts about a pod say about its starts, of all versions of the pod.
 type pod struct {
 	*incident.Pod
-	starts  map[string][]start // of a container, in the order of time
-	ready   []incident.Moment  // since when it was Ready, in the order of time
-	unready []incident.Moment  // since when it was not Ready
-	waits   map[string]bool    // containers that wait for their start
-	kills   map[string][]incident.Moment
+	starts   map[string][]start // of a container, in the order of time
+	ready    []incident.Moment  // since when it was Ready, in the order of time
+	unready  []incident.Moment  // since when it was not Ready
+	waits    map[string]bool    // containers that wait for their start
+	kills    map[string][]incident.Moment
+	restarts map[string]int
 }
 
 // unused says why nothing can be measured in a pod, or returns nothing.
@@ -69,27 +70,18 @@ func unused(p *incident.Pod) string {
 }
 
 func readPod(p *incident.Pod) *pod {
-	r := &pod{Pod: p, starts: map[string][]start{}, waits: map[string]bool{}, kills: map[string][]incident.Moment{}}
-	type status struct {
-		incident.Place
-		container string
-	}
-	waits := map[status]bool{}
-	for _, f := range p.Facts {
-		if f.Kind == incident.Waiting {
-			r.waits[f.Container], waits[status{f.Place, f.Container}] = true, true
-		}
-	}
+	r := &pod{Pod: p, starts: map[string][]start{}, waits: map[string]bool{}, kills: map[string][]incident.Moment{},
+		restarts: map[string]int{}}
 	for _, f := range p.Facts {
 		switch f.Kind {
+		case incident.Waiting:
+			r.waits[f.Container] = true
 		case incident.Running:
 			r.add(f.Container, start{f.When, f.Count, nil})
 		case incident.Terminated:
-			number := f.Count
-			if f.Previous && number > 0 && !waits[status{f.Place, f.Container}] { // the next instance has started
-				number--
-			}
-			r.add(f.Container, start{f.When, number, f})
+			r.add(f.Container, start{f.When, f.Instance, f})
+		case incident.Restarts:
+			r.restarts[f.Container] = max(r.restarts[f.Container], f.Count)
 		case incident.Condition:
 			r.condition(f)
 		case incident.Event:
@@ -234,13 +226,7 @@ func (p *pod) restarted(s *sample) bool {
 
 // ends adds the ends of the instances of a container.
 func (p *pod) ends(c *Container, spec *v1.Container) {
-	restarts := 0
-	for _, f := range p.Facts {
-		if f.Kind == incident.Restarts && f.Container == c.Name {
-			restarts = max(restarts, f.Count)
-		}
-	}
-	c.Restarts += restarts
+	c.Restarts += p.restarts[c.Name]
 	for _, f := range p.Facts {
 		if by := incident.ParseKilling(f.Message); f.Kind == incident.Event && f.Reason == "Killing" && f.Container ==
 			c.Name && (by == incident.ByLiveness || by == incident.ByStartup) {
