@@ -339,7 +339,7 @@ func halve(s *sample) string {
 	if less >= now {
 		return ""
 	}
-	return string(of) + "Probe." + setting + ": " + fmt.Sprint(less)
+	return fmt.Sprintf("%sProbe.%s: %d", of, setting, less)
 }
 
 // summarize computes what follows from all starts and lives.

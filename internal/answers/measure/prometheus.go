@@ -18,6 +18,7 @@ import (
 	"probesim.dev/internal/value"
 
 	"probesim.dev/internal/answers/incident"
+	"probesim.dev/internal/podutil"
 	"probesim.dev/prober"
 	"probesim.dev/trace"
 )
@@ -158,10 +159,15 @@ func (m *Metrics) add(labels map[string]string, values []float64) error {
 
 // Empty reports whether no metric is there that measure reads.
 func (m *Metrics) Empty() bool {
-	return !slices.ContainsFunc(m.series, func(s series) bool {
-		return slices.Contains(metricNames, strings.TrimSuffix(s.labels["__name__"], "_bucket"))
-	})
+	return !slices.ContainsFunc(m.series, series.known)
 }
+
+func (s series) known() bool {
+	return slices.Contains(metricNames, strings.TrimSuffix(s.labels["__name__"], "_bucket"))
+}
+
+// pod returns the namespace and the name of the pod.
+func (s series) pod() string { return s.labels["namespace"] + "/" + s.labels["pod"] }
 
 // The metrics that are read: those of the kubelet (pkg/kubelet/prober/prober_manager.go at
 // v1.37.0), and those of kube-state-metrics.
@@ -201,7 +207,7 @@ func (m *Metrics) addTo(pods []*incident.Pod) []*incident.Pod {
 		default:
 			continue
 		}
-		key := s.labels["namespace"] + "/" + s.labels["pod"]
+		key := s.pod()
 		p := named[key]
 		if of := sibling[withoutLast(key)]; p == nil && of != nil {
 			p = &incident.Pod{Namespace: of.Namespace, Name: s.labels["pod"], Node: s.labels["node"],
@@ -231,8 +237,7 @@ func (m *Metrics) unused(list []Count, pods []*incident.Pod) []Count {
 		seen[p.Key()] = true
 	}
 	for _, s := range m.series {
-		key := s.labels["namespace"] + "/" + s.labels["pod"]
-		if !seen[key] && slices.Contains(metricNames, strings.TrimSuffix(s.labels["__name__"], "_bucket")) {
+		if key := s.pod(); !seen[key] && s.known() {
 			seen[key] = true
 			list = add(list, "only the metrics have it, and no pod of its workload is in the files", key)
 		}
@@ -260,7 +265,7 @@ type Probe struct {
 // ofProbes adds what the metrics say about the probes of the containers of a workload.
 func (m *Metrics) ofProbes(w *Workload, pods map[string]*incident.Pod) {
 	for _, s := range m.series {
-		pod := pods[s.labels["namespace"]+"/"+s.labels["pod"]]
+		pod := pods[s.pod()]
 		of := trace.Probe(strings.ToLower(s.labels["probe_type"]))
 		name := s.labels["__name__"]
 		if pod == nil || !slices.Contains(trace.ProbeTypes, of) || name != probeTotal && name != probeDuration+
@@ -310,11 +315,8 @@ func (c *Container) probe(of trace.Probe, pod *incident.Pod) *Probe {
 		}
 	}
 	p := &Probe{Type: of, buckets: map[float64]float64{}}
-	for i := range pod.Object.Spec.Containers {
-		spec := &pod.Object.Spec.Containers[i]
-		if probe := prober.ProbeOf(spec, of); spec.Name == c.Name && probe != nil {
-			p.Timeout = value.Seconds(time.Duration(cmp.Or(probe.TimeoutSeconds, 1)) * time.Second)
-		}
+	if spec := podutil.Find(pod.Object, c.Name); spec != nil && prober.ProbeOf(spec, of) != nil {
+		p.Timeout = value.Seconds(time.Duration(cmp.Or(prober.ProbeOf(spec, of).TimeoutSeconds, 1)) * time.Second)
 	}
 	c.Probes = append(c.Probes, p)
 	return p

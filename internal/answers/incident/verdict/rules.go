@@ -30,7 +30,7 @@ type ruling struct {
 // first, memory before probes; then what excludes a probe; then strong evidence.
 var rules = []func(*evidence) *ruling{
 	evicted, named, cannotStart, killed, completed, removed, nodeGone,
-	probeExcluded, inLog, fitsWindow, restarted, failing, notReady, gated, harmless, waits, kubeletRestarted,
+	tooYoung, probeExcluded, inLog, fitsWindow, restarted, failing, notReady, gated, harmless, waits, kubeletRestarted,
 }
 
 func judge(e *evidence) *ruling {
@@ -88,7 +88,7 @@ func evicted(e *evidence) *ruling {
 		return evictions[f.Reason] != "" && (f.Kind != incident.Condition || f.Value == "True") &&
 			!strings.HasPrefix(f.Message, "Cancelling")
 	})
-	if f == nil || e.init && e.exits && e.end.ExitCode == 0 { // it had done its work before
+	if f == nil || e.init && e.finished() { // it had done its work before
 		return nil
 	}
 	return certain(Removed, f).saying(evictions[f.Reason])
@@ -163,7 +163,7 @@ func killed(e *evidence) *ruling {
 func completed(e *evidence) *ruling {
 	f := e.find(func(f *incident.Fact) bool { return f.Kind == incident.Phase && f.Value == "Succeeded" })
 	switch {
-	case e.init && e.exits && e.end.ExitCode == 0 && !e.end.Previous && e.count("BackOff") == 0:
+	case e.init && e.finished() && !e.end.Previous && e.count("BackOff") == 0:
 		f = e.end
 	case e.count(Removed)+e.of.count(Removed) > 0:
 		return nil
@@ -217,56 +217,71 @@ func nodeGone(e *evidence) *ruling {
 		return certain(OwnExit, e.end).open(Node).saying("open node")
 	case !replaced || e != e.of:
 		return nil
-	case stopped != nil, e.count("BackOff") == 0 && (!e.exits || e.end.ExitCode == 0):
+	case stopped != nil, e.count("BackOff") == 0 && (!e.exits || e.finished()):
 		return certain(Node, sandbox.fact, stopped).likely().saying("sandbox replaced")
 	}
 	return nil
 }
 
-// probeExcluded: no run of a probe can have counted before the instance ended, the pod is too young
-// for as many kills, there is no probe that kills, or a shell or a signal of the program itself
-// ended it.
-func probeExcluded(e *evidence) *ruling {
-	if row := e.row; row != nil && e == e.of && row.AgeWithin > 0 && row.Count > 1 && e.earliest() != bounds.Never {
-		if least := time.Duration(row.Count) * e.earliest(); row.Age+row.AgeWithin < least {
-			return certain(OwnExit, row).adding(fmt.Sprintf("No probe did it: %d restarts by a probe take at least "+
-				"%s, and the pod is younger.", row.Count, round(least)))
-		}
+// tooYoung: probes would have taken longer for as many restarts.
+func tooYoung(e *evidence) *ruling {
+	row := e.row
+	if row == nil || e != e.of || row.AgeWithin == 0 || row.Count < 2 || e.earliest() == bounds.Never {
+		return nil
 	}
+	least := time.Duration(row.Count) * e.earliest()
+	if row.Age+row.AgeWithin >= least {
+		return nil
+	}
+	return certain(OwnExit, row).adding(fmt.Sprintf(
+		"No probe did it: %d restarts by a probe take at least %s, and the pod is younger.", row.Count, round(least)))
+}
+
+// crashCodes are the exit codes of a shell that cannot run a command, and of signals that programs
+// cause themselves.
+var crashCodes = []int32{126, 127, 128, 132, 134, 135, 136, 139}
+
+// probeExcluded: no run of a probe can have counted before the instance ended, there is no probe
+// that kills, or a shell or a signal of the program itself ended it.
+func probeExcluded(e *evidence) *ruling {
 	if e.end == nil {
 		return nil
 	}
-	shown := 0
-	var early []string
+	r := certain(OwnExit, e.end)
+	probes, early := 0, []string{}
 	for _, of := range killers {
-		if p := e.probe(of); p != nil {
-			shown++
-			if w := e.window(of, e.instance()); w != nil && e.life != nil && w.excludes(e.life) {
-				early = append(early, fmt.Sprintf("its %s probe cannot kill before %s%s", of, round(w.Least),
-					settings(p)))
-			}
+		p := e.probe(of)
+		if p == nil {
+			continue
+		}
+		probes++
+		if w := e.window(of, e.instance()); w != nil && e.life != nil && w.excludes(e.life) {
+			early = append(early, fmt.Sprintf("its %s probe cannot kill before %s%s", of, round(w.Least), settings(p)))
 		}
 	}
-	r := certain(OwnExit, e.end)
 	switch {
-	case shown == 0 && e.complete:
+	case probes == 0 && e.complete:
 		r.detail = "It has neither a liveness nor a startup probe, so no probe can restart it."
-	case shown > 0 && len(early) == shown:
+	case probes > 0 && len(early) == probes:
 		r.detail = "No probe did it: " + strings.Join(early, ", and ") + "."
-	case e.exits && slices.Contains([]int32{126, 127, 128, 132, 134, 135, 136, 139}, e.end.ExitCode):
+	case e.exits && slices.Contains(crashCodes, e.end.ExitCode):
 		return r.likely()
 	default:
 		return nil
 	}
-	if e.exits && e.end.ExitCode == 0 && !e.end.Previous && e.object.Spec.RestartPolicy != "Always" {
+	if e.finished() && !e.end.Previous && e.object.Spec.RestartPolicy != "Always" {
 		return certain(Nothing, e.end).likely().saying("completed")
 	}
-	if !e.complete || !e.exits || e.signalled || e.init && e.end.ExitCode == 0 ||
-		e.spec.Lifecycle != nil && e.spec.Lifecycle.PostStart != nil {
-		r.likely() // a failed postStart hook ends a container, too
+	// a failed postStart hook ends a container, too
+	hooked := e.spec.Lifecycle != nil && e.spec.Lifecycle.PostStart != nil
+	if !e.complete || !e.exits || e.signalled || e.init && e.finished() || hooked {
+		r.likely()
 	}
 	return r
 }
+
+// finished reports whether the newest known end of the container is without an error.
+func (e *evidence) finished() bool { return e.exits && e.end.ExitCode == 0 }
 
 // inLog: a probe failed, and at once the sync loop handled it; or the kubelet killed and did not
 // say why; or the log has back-offs of the container and no failed probe of it, although it has the
@@ -301,53 +316,57 @@ func fitsWindow(e *evidence) *ruling {
 		return nil
 	}
 	for _, of := range killers {
-		w := e.window(of, e.instance())
-		if w == nil || w.excludes(e.life) || w.end == bounds.Never || e.life.Least > w.end {
-			continue
-		}
-		r := certain(byProbe(of), e.end)
+		w, r := e.window(of, e.instance()), certain(byProbe(of), e.end)
 		switch {
+		case w == nil || w.excludes(e.life) || w.end == bounds.Never || e.life.Least > w.end:
 		case e.signalled && (!e.whole || len(e.failed(of)) > 0): // the kubelet may have dropped the event Killing
 			return r.likely()
 		case e.signalled || !e.whole:
 			return r.open(OwnExit)
 		}
 	}
-	if left := e.suspects(); e.end.ExitCode == 143 && !e.whole && e.restarts > 1 && e.couldHaveKilled() &&
-		len(left) == 1 {
-		return certain(left[0], e.end).likely() // who else stops a container in its place, again and again?
+	// who else stops a container in its place, again and again?
+	again := e.end.ExitCode == 143 && !e.whole && e.restarts > 1 && e.earliest() != bounds.Never
+	if left := e.suspects(); again && len(left) == 1 {
+		return certain(left[0], e.end).likely()
 	}
 	return nil
 }
 
 // restarted: the container has ended or restarted, and no Killing is there.
 func restarted(e *evidence) *ruling {
-	own, f := certain(OwnExit, e.end, e.events["BackOff"].fact), e.killer
+	if e.end == nil && !e.restarted() {
+		return nil
+	}
+	if f := e.killer; f != nil {
+		switch {
+		case e.objects && !e.signalled:
+			return certain(OwnExit, f.fact).of(f.probe).likely().
+				adding("The events are whole and show no kill: the failures of the probe are a result.")
+		case !e.whole && (e.signalled || !e.exits && !f.dead()):
+			return certain(byProbe(f.probe), f.fact, e.end).likely()
+		}
+		return certain(byProbe(f.probe), f.fact, e.end).open(OwnExit) // a program chooses its exit code
+	}
+	own := certain(OwnExit, e.end, e.events["BackOff"].fact)
 	if len(own.proof) == 0 && e.from != nil {
 		own.proof = append(own.proof, e.from)
 	}
-	switch {
-	case e.end == nil && !e.restarted():
-		return nil
-	case f != nil && e.objects && !e.signalled:
-		return certain(OwnExit, f.fact).of(f.probe).likely().
-			adding("The events are whole and show no kill: the failures of the probe are a result.")
-	case f != nil && !e.whole && (e.signalled || !e.exits && f.class != Refused && f.class != Reset):
-		return certain(byProbe(f.probe), f.fact, e.end).likely()
-	case f != nil: // a dead program refuses, too, and a program chooses its exit code
-		return certain(byProbe(f.probe), f.fact, e.end).open(OwnExit)
-	case e.signalled, e.exits && !e.whole && e.couldHaveKilled():
-	case e.exits, e.whole, e.unready != nil && (e.unready.class == Refused || e.unready.class == Reset),
-		len(e.failures) > 0 && e.unready == nil:
-		return own.likely()
-	case slices.ContainsFunc(e.rows, func(f *incident.Fact) bool {
-		// init containers have no probes
+	crashed := func(f *incident.Fact) bool { // init containers have no probes
 		return strings.HasSuffix(f.Reason, "Error") || f.Reason == "Init:CrashLoopBackOff"
-	}):
+	}
+	mayBeKilled := e.signalled || e.exits && !e.whole && e.life != nil && e.earliest() != bounds.Never
+	switch {
+	case mayBeKilled:
+	case e.exits, e.whole, e.unready != nil && e.unready.dead(), len(e.failures) > 0 && e.unready == nil,
+		slices.ContainsFunc(e.rows, crashed):
 		return own.likely()
 	}
 	return own.open(e.suspects()...)
 }
+
+// dead reports whether a failure looks like that of a program that has ended.
+func (f *failure) dead() bool { return f.class == Refused || f.class == Reset }
 
 // suspects returns the causes that are left if a probe may have killed the container: those of the
 // probes that the facts show, or of all.
@@ -362,10 +381,6 @@ func (e *evidence) suspects() (list []Cause) {
 	}
 	return list
 }
-
-// couldHaveKilled reports whether a probe whose settings are known can have ended the instance when
-// it did, if nothing excludes all of them.
-func (e *evidence) couldHaveKilled() bool { return e.life != nil && e.earliest() != bounds.Never }
 
 // failing: a probe that kills fails, and has not killed yet, or kills now: its newest failures are
 // as many as its threshold, one period apart.
