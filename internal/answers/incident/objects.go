@@ -171,27 +171,13 @@ func closed(data []byte) []byte {
 	return append(bytes.Clone(data[:end]), then...)
 }
 
-// readYAML reads the YAML documents at an offset, or the part of one with a key, and returns the
+// readYAML reads the YAML documents at an offset, or the part of one with a key. It returns the
 // length of their text, or 0 if it is no YAML.
 func (r *reader) readYAML(at int, key string) int {
-	part, probe := key != "", strings.HasSuffix(key, "Probe")
-	margin, end, lines := indent(r.line(at)), at, []string{}
-	for end < len(r.data) {
-		line := r.line(end)
-		text := strings.TrimRight(line, "\r")
-		depth, blank := indent(text), strings.TrimSpace(text) == ""
-		outside := !blank && (depth < margin || part && end > at && depth == margin && !strings.HasPrefix(text[margin:],
-			"- "))
-		text = text[min(margin, depth):]
-		if outside && !(probe && probeDepth(text) > 0) || probe && blank || !yamlLine.MatchString(text) {
-			break
-		}
-		lines = append(lines, text)
-		end += len(line) + 1
-	}
-	end = min(end, len(r.data))
+	part, isProbe := key != "", strings.HasSuffix(key, "Probe")
+	lines, end := r.yamlLines(at, part, isProbe)
 	docs, errs := r.parseYAML(lines, end-at < 1<<20)
-	if probe && (len(docs) == 0 || len(errs) > 0 || bytes.Contains(docs[0].JSON(), []byte("null"))) {
+	if isProbe && (len(docs) == 0 || len(errs) > 0 || bytes.Contains(docs[0].JSON(), []byte("null"))) {
 		for i, line := range lines { // its indentation is lost
 			lines[i] = strings.Repeat(" ", probeDepth(line)) +
 				strings.TrimPrefix(strings.TrimSpace(line), strings.Repeat("- ", 1-min(i, 1)))
@@ -207,20 +193,40 @@ func (r *reader) readYAML(at int, key string) int {
 			list = append(list, o)
 		}
 	}
-	if len(list) == 0 || part && (len(errs) > 0 || !r.object(list[0], "", "", 0)) {
+	switch {
+	case len(list) == 0, part && (len(errs) > 0 || !r.object(list[0], "", "", 0)):
 		r.wasted += 50 * (end - at) // it takes longer than JSON
 		return 0
+	case part:
+		return end - at
+	case len(errs) > 0:
+		r.problem(Place{r.file, max(errs[0].Line, 1) + before}, true, "%s", errs[0].Text())
 	}
-	if !part {
-		for _, e := range errs[:min(len(errs), 1)] {
-			r.problem(Place{r.file, max(e.Line, 1) + before}, true, "%s", e.Text())
-		}
-		r.text.flush()
-		for _, o := range list {
-			r.object(o, "", "", 0)
-		}
+	r.text.flush()
+	for _, o := range list {
+		r.object(o, "", "", 0)
 	}
 	return end - at
+}
+
+// yamlLines returns the lines from an offset on that can be YAML, without their margin, and the
+// offset of their end. The lines of a probe may have lost their indentation.
+func (r *reader) yamlLines(at int, part, isProbe bool) (lines []string, end int) {
+	margin := indent(r.line(at))
+	for end = at; end < len(r.data); {
+		line := r.line(end)
+		text := strings.TrimRight(line, "\r")
+		depth, blank := indent(text), strings.TrimSpace(text) == ""
+		next := part && end > at && depth == margin && !strings.HasPrefix(text[min(margin, len(text)):], "- ")
+		outside := !blank && (depth < margin || next)
+		text = text[min(margin, depth):]
+		if outside && !(isProbe && probeDepth(text) > 0) || isProbe && blank || !yamlLine.MatchString(text) {
+			break
+		}
+		lines = append(lines, text)
+		end += len(line) + 1
+	}
+	return lines, min(end, len(r.data))
 }
 
 // parseYAML parses lines, the last of which may be cut off.

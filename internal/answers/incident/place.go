@@ -66,11 +66,11 @@ func theOnly[T comparable](list []T, fits func(T) bool) (found T) {
 // assigned matches a message that names the pod and its node.
 var assigned = regexp.MustCompile(`^Successfully assigned (?:([a-z0-9][-a-z0-9]*)/)?([a-z0-9][-a-z0-9.]*) to (\S+)`)
 
-// nameUnnamed names the pods of rows that name none: a message names it, or it is the only other
-// pod of its file, or of all files.
-func (r *reader) nameUnnamed() {
+// namesOf returns the names that messages give to the pods of rows that name none. A name of "?"
+// stands for several.
+func (r *Recording) namesOf() map[*Pod]Pod {
 	named := map[*Pod]Pod{}
-	for _, f := range r.rec.Facts {
+	for _, f := range r.Facts {
 		if f.Pod == nil || !f.Pod.Unnamed || f.Kind != Event {
 			continue
 		}
@@ -81,20 +81,25 @@ func (r *reader) nameUnnamed() {
 			name = Pod{Namespace: m[2], Name: m[1]}
 		}
 		if old.Name != "" && name.Name != "" && old.Name != name.Name {
-			name = Pod{Name: "?"} // the rows are about several pods
+			name = Pod{Name: "?"}
 		}
 		named[f.Pod] = Pod{Namespace: cmp.Or(name.Namespace, old.Namespace), Name: cmp.Or(name.Name, old.Name),
 			Node: cmp.Or(name.Node, old.Node)}
 	}
+	return named
+}
+
+// nameUnnamed names the pods of rows that name none: a message names it, or it is the only other
+// pod of its file, or of all files.
+func (r *reader) nameUnnamed() {
+	named := r.rec.namesOf()
 	for _, p := range slices.Clone(r.rec.Pods) {
 		if !p.Unnamed {
 			continue
 		}
 		name := named[p]
-		to := theOnly(r.rec.Pods, func(o *Pod) bool { return !o.Unnamed && o.Place.File == p.Place.File })
-		if to == nil {
-			to = theOnly(r.rec.Pods, func(o *Pod) bool { return !o.Unnamed })
-		}
+		to := cmp.Or(theOnly(r.rec.Pods, func(o *Pod) bool { return !o.Unnamed && o.Place.File == p.Place.File }),
+			theOnly(r.rec.Pods, func(o *Pod) bool { return !o.Unnamed }))
 		switch {
 		case name.Name == "?" || name.Name != "" && to != nil && to.Name != name.Name:
 			to = nil
@@ -184,14 +189,18 @@ func containerIn(message string) string {
 // the container.
 var ofAContainer = wordSet(`Unhealthy ProbeWarning Pulled Pulling Created Started Killing BackOff Failed`)
 
+// ofContainer reports whether a fact is about a container.
+func (f *Fact) ofContainer() bool {
+	state := slices.Contains([]Kind{Running, Waiting, Terminated, Restarts, Ready}, f.Kind)
+	return f.Kind == Event && ofAContainer[f.Reason] || f.Source != FromLog && state
+}
+
 // nameContainers gives the facts that name no container to the only one of the pod that can have
 // them. A container whose name no text shows has the name "".
 func (r *reader) nameContainers() {
 	unnamed := map[*Pod][]*Fact{}
 	for _, f := range r.rec.Facts {
-		is := f.Kind == Event && ofAContainer[f.Reason] ||
-			f.Source != FromLog && slices.Contains([]Kind{Running, Waiting, Terminated, Restarts, Ready}, f.Kind)
-		if f.Pod != nil && f.Container == "" && is {
+		if f.Pod != nil && f.Container == "" && f.ofContainer() {
 			unnamed[f.Pod] = append(unnamed[f.Pod], f)
 		}
 	}

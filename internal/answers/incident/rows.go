@@ -75,7 +75,7 @@ func (t *textReader) completeRow(f *Fact, left *columns, line string, right []wo
 	case len(left.ages)+len(left.dates) > 1 && (own || left.braces || left.count > 0 && !isObject):
 		// kubectl get events up to 1.11, describe up to 1.7, and own columns
 		left.name, f.AtLeast = withoutHash(left.name), false
-		if !own || len(left.names) < 2 {
+		if len(left.names) < 2 {
 			left.namespace = ""
 		}
 		if own || strings.HasPrefix(next, "{") {
@@ -87,7 +87,7 @@ func (t *textReader) completeRow(f *Fact, left *columns, line string, right []wo
 		if !f.AtLeast {
 			t.ages(f.Place).counts = true // kubectl events
 		}
-		if m := wide.FindStringSubmatch(rest); m != nil && isAge(m[3]) {
+		if m := wide.FindStringSubmatch(rest); m != nil {
 			left.ages, left.count, f.AtLeast = append(left.ages, parseAge(m[3])), max(count0(m[4]), 1), false
 			f.Container, rest = m[1], afterSource(m[2])
 		}
@@ -101,13 +101,13 @@ func (t *textReader) completeRow(f *Fact, left *columns, line string, right []wo
 			rest = rest[len(m[0]):]
 		}
 		return afterSource(rest), true
-	case kinds[next] && len(left.ages) < 2: // get events 1.12 and 1.13
+	case kinds[next]: // get events 1.12 and 1.13
 		left.kind, left.name = next, ""
 		return rest, true
 	}
-	cut := next == "" && left.unknown+len(left.names) > 0 // columns of a person, which have a message
+	is = terms[f.Reason] && (next != "" || left.unknown+len(left.names) == 0) // columns of a person, or cut off
 	left.kind, left.name, left.namespace = "Pod", "", ""
-	return message, terms[f.Reason] && !cut
+	return message, is
 }
 
 var (

@@ -236,44 +236,49 @@ type start struct {
 	id     string // of the container, in a log
 }
 
-// starts returns what the facts tell about the starts of a container, in the order of time.
-func (p *Pod) starts(name string) (list []start) {
-	rows := len(p.Containers()) < 2
-	restarts, counted, shown := -1, 0, -1
+// uncounted returns how many starts of a container its Started event, which may be younger than the
+// pod, does not count.
+func (p *Pod) uncounted(name string) int {
+	restarts, counted := -1, 0
 	for _, f := range p.Facts {
 		switch {
-		case f.Kind == Restarts && f.Container == name, rows && ofOne(f):
+		case f.Kind == Restarts && f.Container == name, len(p.containers) < 2 && ofOne(f):
 			restarts = max(restarts, f.Count)
 		case f.Kind == Event && f.Reason == "Started" && f.Container == name:
 			counted += f.Count
 		}
 	}
+	return max(restarts+1-counted, 0)
+}
+
+// starts returns what the facts tell about the starts of a container, in the order of time.
+func (p *Pod) starts(name string) (list []start) {
 	add := func(when Moment, number int, exit *Fact, id string) {
 		if when.Known() {
 			list = append(list, start{when, number, exit, id})
 		}
 	}
+	before, shown := p.uncounted(name), -1
 	for _, f := range p.Facts {
 		switch {
-		case rows && ofOne(f):
+		case len(p.containers) < 2 && ofOne(f):
 			if f.Reason == "Running" && f.Count > shown && shown >= 0 {
 				add(f.When, f.Count, nil, "")
 			}
 			shown = max(shown, f.Count)
 		case f.Container != name:
-		case f.Kind == Lifecycle && f.Reason == "ContainerStarted":
-			add(f.When, -1, nil, f.Message)
-		case f.Kind == Lifecycle && f.Reason == "ContainerDied" && len(list) > 0 && list[len(list)-1].id == f.Message:
-			list[len(list)-1].exit = f
-		// an event that is younger than the pod counts from the first start that it has seen
 		case f.Kind == Event && f.Reason == "Started":
 			for _, pt := range f.Points {
-				add(pt.At, pt.Count-1+max(restarts+1-counted, 0), nil, "")
+				add(pt.At, pt.Count-1+before, nil, "")
 			}
 		case f.Kind == Running:
 			add(f.When, f.Count, nil, "")
 		case f.Kind == Terminated:
 			add(f.When, f.Instance, f, "")
+		case f.Kind == Lifecycle && f.Reason == "ContainerStarted":
+			add(f.When, -1, nil, f.Message)
+		case f.Kind == Lifecycle && f.Reason == "ContainerDied" && len(list) > 0 && list[len(list)-1].id == f.Message:
+			list[len(list)-1].exit = f
 		}
 	}
 	slices.SortStableFunc(list, func(a, b start) int { return a.when.At.Compare(b.when.At) })
@@ -304,8 +309,7 @@ func instances(list []start) (starts []start, first bool) {
 }
 
 // life draws the instances of a container, with the times at which probes and kills show that it
-// runs, and those of the kills. An instance is known until its exit, or as long as probes and kills
-// show that it runs. What follows is unknown.
+// runs, and those of the kills. What is known of no instance is hatched.
 func (d *drawn) life(h *history.Pod, c *history.Container, p *Pod, name string, alive, kills []virtual.Time) {
 	var seen virtual.Time // the last fact of the pod
 	for _, f := range p.Facts {
@@ -325,33 +329,20 @@ func (d *drawn) life(h *history.Pod, c *history.Container, p *Pod, name string, 
 		unknown = hatch(unknown, h.Added, d.at(starts[0].when.Best()))
 	}
 	for i, s := range starts {
-		run := history.Instance{Number: s.number, Killing: history.Forever, Stopping: history.Forever,
-			Exited: history.Forever}
-		record := func(at Moment, kind trace.Kind) {
-			r := d.record(&Fact{Pod: p, Container: name, When: at}, kind)
-			r.Instance, r.ExitCode = run.Number, run.Code
-			run.Records = append(run.Records, r)
-		}
-		record(s.when, trace.ContainerStarted)
-		run.Started = run.Records[0].T
-		d.Changes = append(d.Changes, run.Started)
-		known, until, last := run.Started, d.End, i == len(starts)-1
+		until, last := d.End, i == len(starts)-1
 		if !last {
 			until = d.at(starts[i+1].when.Best())
 		}
-		if n, _ := slices.BinarySearch(alive, until); n > 0 {
-			known = max(known, alive[n-1])
-		}
+		run := d.instance(p, name, s)
 		if n, _ := slices.BinarySearch(kills, run.Started); n < len(kills) && kills[n] < until {
 			run.Stopping = kills[n]
 		}
+		known := run.Started
+		if n, _ := slices.BinarySearch(alive, until); n > 0 {
+			known = max(known, alive[n-1])
+		}
 		switch {
-		case s.exit != nil && s.exit.Last.Known():
-			run.Exited, run.Code, run.Vague = max(d.at(s.exit.Last.Best()), run.Started), s.exit.ExitCode,
-				!s.exit.ExitKnown
-			if s.exit.ExitKnown {
-				record(s.exit.Last, trace.ContainerExited)
-			}
+		case run.Exited != history.Forever:
 			if known = run.Exited; last || starts[i+1].number == s.number+1 {
 				known = until
 			}
@@ -370,6 +361,27 @@ func (d *drawn) life(h *history.Pod, c *history.Container, p *Pod, name string, 
 	slices.SortStableFunc(c.States, func(a, b history.State) int { return cmp.Compare(a.At, b.At) })
 }
 
+// instance returns an instance with its start, and its exit if that is known.
+func (d *drawn) instance(p *Pod, name string, s start) history.Instance {
+	run := history.Instance{Number: s.number, Killing: history.Forever, Stopping: history.Forever,
+		Exited: history.Forever}
+	record := func(at Moment, kind trace.Kind) virtual.Time {
+		r := d.record(&Fact{Pod: p, Container: name, When: at}, kind)
+		r.Instance, r.ExitCode = run.Number, run.Code
+		run.Records = append(run.Records, r)
+		return r.T
+	}
+	run.Started = record(s.when, trace.ContainerStarted)
+	d.Changes = append(d.Changes, run.Started)
+	if s.exit != nil && s.exit.Last.Known() {
+		run.Exited, run.Code, run.Vague = max(d.at(s.exit.Last.Best()), run.Started), s.exit.ExitCode, !s.exit.ExitKnown
+		if s.exit.ExitKnown {
+			record(s.exit.Last, trace.ContainerExited)
+		}
+	}
+	return run
+}
+
 // probes draws the failures of the probes, and returns the times at which probes and kills show
 // that the container runs. Between two known counts of an event the failures are unknown, unless
 // each run of the probe in between must have failed.
@@ -379,40 +391,14 @@ func (d *drawn) probes(c *history.Container, p *Pod, name string) (alive, kills 
 		if f.Kind == Event && f.Type == "Warning" {
 			sent += f.Count
 		}
-		u, points := f.Unhealthy(), f.Points
 		switch {
 		case f.Container != name || !f.When.Known():
-			continue
 		case f.Kind == Event && f.Reason == "Killing":
 			for _, pt := range f.Points {
 				kills = append(kills, d.at(pt.At.Best()))
 			}
-			continue
-		case f.Kind == ProbeRun:
-			points = []Point{{1, f.When}}
-		}
-		ran := func(at Moment) {
-			r := d.changed(&Fact{Pod: p, Container: c.Name, When: at, Message: u.Output}, trace.ProbeExecuted)
-			r.Probe, r.Result = u.Probe, u.Result
-			c.Probes[u.Probe] = append(c.Probes[u.Probe], r)
-			alive = append(alive, r.T)
-		}
-		for i, b := range points {
-			a, period := points[max(i-1, 0)], periodOf(p, name, u.Probe)
-			runs := b.Count - a.Count
-			off := b.At.At.Sub(a.At.At) - time.Duration(runs)*period
-			switch {
-			case u.Probe == "" || !b.At.Known():
-				continue
-			case runs < 2 || !a.At.Known():
-			case period > 0 && runs < maxPoints && off.Abs() <= a.At.Within+b.At.Within+100*time.Millisecond:
-				for n := 1; n < runs; n++ {
-					ran(Moment{At: a.At.At.Add(time.Duration(n) * period)})
-				}
-			default:
-				c.Unknown[string(u.Probe)] = hatch(c.Unknown[string(u.Probe)], d.at(a.At.Best())+1, d.at(b.At.Best()))
-			}
-			ran(b.At)
+		default:
+			alive = append(alive, d.failures(c, p, name, f)...)
 		}
 	}
 	for probe, list := range c.Probes {
@@ -425,6 +411,38 @@ func (d *drawn) probes(c *history.Container, p *Pod, name string) (alive, kills 
 	slices.Sort(kills)
 	slices.Sort(alive)
 	return alive, kills
+}
+
+// failures draws the runs of a probe in a fact, and returns their times.
+func (d *drawn) failures(c *history.Container, p *Pod, name string, f *Fact) (alive []virtual.Time) {
+	u, points := f.Unhealthy(), f.Points
+	if f.Kind == ProbeRun {
+		points = []Point{{1, f.When}}
+	}
+	ran := func(at Moment) {
+		r := d.changed(&Fact{Pod: p, Container: c.Name, When: at, Message: u.Output}, trace.ProbeExecuted)
+		r.Probe, r.Result = u.Probe, u.Result
+		c.Probes[u.Probe] = append(c.Probes[u.Probe], r)
+		alive = append(alive, r.T)
+	}
+	for i, b := range points {
+		a, period := points[max(i-1, 0)], periodOf(p, name, u.Probe)
+		runs := b.Count - a.Count
+		off := b.At.At.Sub(a.At.At) - time.Duration(runs)*period
+		switch {
+		case u.Probe == "" || !b.At.Known():
+			continue
+		case runs < 2 || !a.At.Known():
+		case period > 0 && runs < maxPoints && off.Abs() <= a.At.Within+b.At.Within+100*time.Millisecond:
+			for n := 1; n < runs; n++ {
+				ran(Moment{At: a.At.At.Add(time.Duration(n) * period)})
+			}
+		default:
+			c.Unknown[string(u.Probe)] = hatch(c.Unknown[string(u.Probe)], d.at(a.At.Best())+1, d.at(b.At.Best()))
+		}
+		ran(b.At)
+	}
+	return alive
 }
 
 // periodOf returns the period of a probe, or 0 if it is unknown.

@@ -248,17 +248,7 @@ func probeExcluded(e *evidence) *ruling {
 		return nil
 	}
 	r := certain(OwnExit, e.end)
-	probes, early := 0, []string{}
-	for _, of := range killers {
-		p := e.probe(of)
-		if p == nil {
-			continue
-		}
-		probes++
-		if w := e.window(of, e.instance()); w != nil && e.life != nil && w.excludes(e.life) {
-			early = append(early, fmt.Sprintf("its %s probe cannot kill before %s%s", of, round(w.Least), settings(p)))
-		}
-	}
+	probes, early := e.excluded()
 	switch {
 	case probes == 0 && e.complete:
 		r.detail = "It has neither a liveness nor a startup probe, so no probe can restart it."
@@ -278,6 +268,22 @@ func probeExcluded(e *evidence) *ruling {
 		r.likely()
 	}
 	return r
+}
+
+// excluded returns the number of probes that kill, and why those among them that came too late have
+// not killed.
+func (e *evidence) excluded() (probes int, early []string) {
+	for _, of := range killers {
+		p := e.probe(of)
+		if p == nil {
+			continue
+		}
+		probes++
+		if w := e.window(of, e.instance()); w != nil && e.life != nil && w.excludes(e.life) {
+			early = append(early, fmt.Sprintf("its %s probe cannot kill before %s%s", of, round(w.Least), settings(p)))
+		}
+	}
+	return probes, early
 }
 
 // finished reports whether the newest known end of the container is without an error.
@@ -312,7 +318,7 @@ func inLog(e *evidence) *ruling {
 // fitsWindow: the exit code is that of a signal, and the end is where a kill by a probe would put
 // it.
 func fitsWindow(e *evidence) *ruling {
-	if e.life == nil || !e.exits || e.count(Removed) > 0 || e.end.Reason != "Error" && e.end.Reason != "" {
+	if e.life == nil || !e.exits || e.count(Removed) > 0 || !slices.Contains([]string{"Error", ""}, e.end.Reason) {
 		return nil
 	}
 	for _, of := range killers {
@@ -352,9 +358,6 @@ func restarted(e *evidence) *ruling {
 	if len(own.proof) == 0 && e.from != nil {
 		own.proof = append(own.proof, e.from)
 	}
-	crashed := func(f *incident.Fact) bool { // init containers have no probes
-		return strings.HasSuffix(f.Reason, "Error") || f.Reason == "Init:CrashLoopBackOff"
-	}
 	mayBeKilled := e.signalled || e.exits && !e.whole && e.life != nil && e.earliest() != bounds.Never
 	switch {
 	case mayBeKilled:
@@ -363,6 +366,11 @@ func restarted(e *evidence) *ruling {
 		return own.likely()
 	}
 	return own.open(e.suspects()...)
+}
+
+// crashed reports whether the STATUS of a row tells of an exit. Init containers have no probes.
+func crashed(f *incident.Fact) bool {
+	return strings.HasSuffix(f.Reason, "Error") || f.Reason == "Init:CrashLoopBackOff"
 }
 
 // dead reports whether a failure looks like that of a program that has ended.

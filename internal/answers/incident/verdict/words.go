@@ -130,14 +130,9 @@ var kubernetesName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
 // setValues computes what the words in braces stand for.
 func (w *writer) setValues() {
 	e, v := w.e, w.v
-	name, by, code, after := "", "a probe", "", ""
+	name, code, after := "", "", ""
 	if !e.pod.Unnamed {
 		name = e.pod.Name
-	}
-	for _, of := range killers {
-		if e.probe(of) != nil || e.killer != nil && e.killer.probe == of || w.r.probe == of {
-			by = "its " + string(of) + " probe"
-		}
 	}
 	if e.exits {
 		code = fmt.Sprint(" with exit code ", e.end.ExitCode)
@@ -157,8 +152,8 @@ func (w *writer) setValues() {
 	container := option("-c ", v.Container, v.Container != "" && e != e.of)
 	previous := option("--previous", "", w.r.cause != NotReady && (e.restarted() || e.end != nil && e.end.Previous))
 	who := cmp.Or(v.Container, name, "the container")
-	list := []string{"{name}", who, "{pod}", cmp.Or(name, "the pod"), "{probe}", string(w.r.probe), "{by}", by,
-		"{what}", w.r.what,
+	list := []string{"{name}", who, "{pod}", cmp.Or(name, "the pod"), "{probe}", string(w.r.probe), "{by}",
+		e.suspect(w.r.probe), "{what}", w.r.what,
 		"{kills}", times(v.Kills), "{restarts}", times(e.restarts), "{often}", howOften(e.failed(w.r.probe)), "{code}",
 		code,
 		"{after}", after, "{message}", w.message(), "{state}", e.state, "{podName}",
@@ -176,6 +171,16 @@ func (w *writer) setValues() {
 	}
 	// of equal ones, the first counts
 	w.values = strings.NewReplacer(append(list, "{image}", " of "+who, "{tries}", "")...)
+}
+
+// suspect names the probe that may have killed the container.
+func (e *evidence) suspect(known trace.Probe) string {
+	for _, of := range slices.Backward(killers) {
+		if e.probe(of) != nil || e.killer != nil && e.killer.probe == of || known == of {
+			return "its " + string(of) + " probe"
+		}
+	}
+	return "a probe"
 }
 
 var imageName = regexp.MustCompile(`image "?([^\s":,]+(?::[^\s":,]+)*)"?`)
