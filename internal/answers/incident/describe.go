@@ -78,10 +78,8 @@ func (t *textReader) describeLine(line string, at Place) bool {
 		t.probeLine(t.joined(line, at, probeField.MatchString), at)
 		return true
 	}
-	trimmed, d, key, value := strings.TrimSpace(line), t.describe, "", ""
-	if m := describeField.FindStringSubmatch(trimmed); m != nil {
-		key, value = m[1], m[2]
-	}
+	trimmed, d := strings.TrimSpace(line), t.describe
+	key, value := describedField(trimmed)
 	// without its colon
 	named := isContainer(trimmed) && (d == nil || !longFields[d.field]) && ofNamed.MatchString(t.reader.line(t.next))
 	switch {
@@ -107,22 +105,27 @@ func (t *textReader) describeLine(line string, at Place) bool {
 	return d.line(trimmed, key, value, indent(line), at)
 }
 
+// describedField returns the name of the field in a line, and its value.
+func describedField(trimmed string) (key, value string) {
+	if m := describeField.FindStringSubmatch(trimmed); m != nil {
+		key, value = m[1], m[2]
+	}
+	return key, value
+}
+
 // line reads a line whose field, if it has one, is the key with its value.
 func (d *describeReader) line(trimmed, key, value string, depth int, at Place) bool {
-	long, deep := longFields[d.field], depth > d.base+2
+	long := longFields[d.field]
+	goesOn := long && depth > d.base+2 // a label, or a volume, can have the name of a field
 	name, title := strings.CutSuffix(trimmed, ":")
-	condition := conditionRow.FindStringSubmatch(trimmed)
 	switch {
-	case title && isContainer(name) && strings.HasSuffix(d.section, "Containers") && !(long && deep):
+	case title && isContainer(name) && strings.HasSuffix(d.section, "Containers") && !goesOn:
 		d.begin(name)
-	case condition != nil && d.section == "Conditions" && (condition[2] != "" || strings.Contains(condition[1], "/")):
-		d.pod.Status.Conditions = append(d.pod.Status.Conditions,
-			v1.PodCondition{Type: v1.PodConditionType(condition[1]), Status: v1.ConditionStatus(condition[2])})
+	case d.section == "Conditions" && d.conditionField(trimmed):
 	case containerFields[key] && !(podFields[key] && d.c == nil && d.section == ""):
 		d.field = key
 		d.containerField(key, value, at)
-	// otherwise a label or a volume with the name of a field
-	case (podFields[key] || sections[key]) && !(long && deep && d.c == nil):
+	case (podFields[key] || sections[key]) && !(goesOn && d.c == nil):
 		if d.field = key; sections[key] {
 			d.section, d.c, d.state = key, nil, nil
 		}
@@ -134,6 +137,17 @@ func (d *describeReader) line(trimmed, key, value string, depth int, at Place) b
 	default:
 		return d.section != "Events" && (depth > d.base || key != "")
 	}
+	return true
+}
+
+// conditionField reads a row of the conditions of a pod.
+func (d *describeReader) conditionField(trimmed string) bool {
+	m := conditionRow.FindStringSubmatch(trimmed)
+	if m == nil || m[2] == "" && !strings.Contains(m[1], "/") {
+		return false
+	}
+	condition := v1.PodCondition{Type: v1.PodConditionType(m[1]), Status: v1.ConditionStatus(m[2])}
+	d.pod.Status.Conditions = append(d.pod.Status.Conditions, condition)
 	return true
 }
 
@@ -191,15 +205,8 @@ func (d *describeReader) containerField(key, value string, at Place) {
 		d.begin("")
 		d.field = key
 	}
-	if f, is := d.state, stateFields[key]; is {
-		if f == nil && key == "Exit Code" { // the line before it is cut off
-			f = &Fact{Place: at, Kind: Terminated, Text: "Last State: Terminated"}
-			d.state, d.c.facts["Last State"] = f, f
-		}
-		if f != nil {
-			f.Text = brief(f.Text + ", " + key + ": " + value)
-			f.set(key, value)
-		}
+	if stateFields[key] {
+		d.stateField(key, value, at)
 		return
 	}
 	text := brief(key + ": " + value)
@@ -207,20 +214,7 @@ func (d *describeReader) containerField(key, value string, at Place) {
 	d.state = nil
 	switch key {
 	case "State", "Last State":
-		kind := states[strings.Trim(word, ",;:")]
-		if kind == "" {
-			return
-		}
-		d.state = &Fact{Place: at, Kind: kind, Text: key + ": " + string(kind)}
-		d.c.facts[key] = d.state
-		parts := strings.Split(inLine.ReplaceAllString(" "+rest, "\n$1: "), "\n")
-		if note := strings.Trim(parts[0], "() "); isCamel(note) { // Terminated (OOMKilled)
-			d.state.Reason = note
-		}
-		for _, part := range parts[1:] {
-			key, value, _ := strings.Cut(part, ": ")
-			d.containerField(key, value, at)
-		}
+		d.beginState(key, word, rest, at)
 	case "Image":
 		d.c.spec.Image = value
 	case "Ready":
@@ -234,14 +228,35 @@ func (d *describeReader) containerField(key, value string, at Place) {
 	}
 }
 
-// states are the states of a container, and stateFields the fields of a state.
-var (
-	states      = map[string]Kind{"Running": Running, "Waiting": Waiting, "Terminated": Terminated}
-	stateFields = wordSet(`Reason|Message|Exit Code|Started|Finished|Signal`)
-)
+// beginState begins a state. A person can have written its fields on the same line.
+func (d *describeReader) beginState(key, word, rest string, at Place) {
+	kind := states[strings.Trim(word, ",;:")]
+	if kind == "" {
+		return
+	}
+	d.state = &Fact{Place: at, Kind: kind, Text: key + ": " + string(kind)}
+	d.c.facts[key] = d.state
+	parts := strings.Split(inLine.ReplaceAllString(" "+rest, "\n$1: "), "\n")
+	if note := strings.Trim(parts[0], "() "); isCamel(note) { // Terminated (OOMKilled)
+		d.state.Reason = note
+	}
+	for _, part := range parts[1:] {
+		key, value, _ := strings.Cut(part, ": ")
+		d.containerField(key, value, at)
+	}
+}
 
-// set sets a field of a state.
-func (f *Fact) set(key, value string) {
+// stateField reads a field of a state.
+func (d *describeReader) stateField(key, value string, at Place) {
+	if d.state == nil && key == "Exit Code" { // the line before it is cut off
+		d.state = &Fact{Place: at, Kind: Terminated, Text: "Last State: Terminated"}
+		d.c.facts["Last State"] = d.state
+	}
+	f := d.state
+	if f == nil {
+		return
+	}
+	f.Text = brief(f.Text + ", " + key + ": " + value)
 	switch key {
 	case "Reason":
 		f.Reason = value
@@ -255,6 +270,12 @@ func (f *Fact) set(key, value string) {
 		f.Last = second(describeTime(value))
 	}
 }
+
+// states are the states of a container, and stateFields the fields of a state.
+var (
+	states      = map[string]Kind{"Running": Running, "Waiting": Waiting, "Terminated": Terminated}
+	stateFields = wordSet(`Reason|Message|Exit Code|Started|Finished|Signal`)
+)
 
 // setExit sets the exit code, if a word is one.
 func (f *Fact) setExit(code string) {

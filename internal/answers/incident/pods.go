@@ -64,18 +64,10 @@ func (r *reader) part(o *object, kind, change string) bool {
 	}
 	var p *Pod
 	switch {
-	case whole && pod.Name == "":
-		r.problem(o.at, true, "the pod was not used: it has no name")
-		return true
 	case whole:
-		if wrong, is := errors.AsType[*json.UnmarshalTypeError](err); is {
-			_, field, _ := cutLast("."+wrong.Field, ".")
-			r.problem(o.at, true, "a part of the pod was not used: %s has the wrong type: %s", field, wrong.Value)
-		} else if err != nil {
-			r.problem(o.at, true, "a part of the pod was not used: %v", err)
+		if p = r.wholePod(o, pod, err); p == nil {
+			return true
 		}
-		p = r.pod(pod.Namespace, pod.Name, string(pod.UID), o.at)
-		r.objects++
 	case part.Spec != nil && spec != part.Spec && r.template(o.at, pod):
 		return true
 	case kind != "":
@@ -99,6 +91,23 @@ func (r *reader) part(o *object, kind, change string) bool {
 	r.addStatus(p, facts, o.at, FromPod, Moment{})
 	r.probes(&part, o.at)
 	return true
+}
+
+// wholePod returns the pod of an object, or nil. An error tells that the object has a field of the
+// wrong type.
+func (r *reader) wholePod(o *object, pod *v1.Pod, err error) *Pod {
+	if pod.Name == "" {
+		r.problem(o.at, true, "the pod was not used: it has no name")
+		return nil
+	}
+	if wrong, is := errors.AsType[*json.UnmarshalTypeError](err); is {
+		_, field, _ := cutLast("."+wrong.Field, ".")
+		r.problem(o.at, true, "a part of the pod was not used: %s has the wrong type: %s", field, wrong.Value)
+	} else if err != nil {
+		r.problem(o.at, true, "a part of the pod was not used: %v", err)
+	}
+	r.objects++
+	return r.pod(pod.Namespace, pod.Name, string(pod.UID), o.at)
 }
 
 // template remembers the pod template of a workload, with its name. It returns false if it has

@@ -311,14 +311,7 @@ func instances(list []start) (starts []start, first bool) {
 // life draws the instances of a container, with the times at which probes and kills show that it
 // runs, and those of the kills. What is known of no instance is hatched.
 func (d *drawn) life(h *history.Pod, c *history.Container, p *Pod, name string, alive, kills []virtual.Time) {
-	var seen virtual.Time // the last fact of the pod
-	for _, f := range p.Facts {
-		seen = max(seen, d.at(f.When.Best()), d.at(f.Last.Best()))
-		if f.Kind == Waiting && f.Container == name {
-			c.States = append(c.States, history.State{At: d.at(f.When.Best()), Name: "waiting", Reason: f.Reason})
-		}
-	}
-	waiting := len(c.States) > 0
+	waiting, seen := d.waits(c, p, name)
 	c.States = append(c.States, history.State{At: h.Added, Name: "waiting"})
 	starts, first := instances(p.starts(name))
 	var unknown []history.Span
@@ -359,6 +352,18 @@ func (d *drawn) life(h *history.Pod, c *history.Container, p *Pod, name string, 
 	}
 	c.Unknown[history.LaneLife] = unknown
 	slices.SortStableFunc(c.States, func(a, b history.State) int { return cmp.Compare(a.At, b.At) })
+}
+
+// waits draws the waits of a container. It returns whether there are any, and the time of the last
+// fact of the pod.
+func (d *drawn) waits(c *history.Container, p *Pod, name string) (any bool, seen virtual.Time) {
+	for _, f := range p.Facts {
+		seen = max(seen, d.at(f.When.Best()), d.at(f.Last.Best()))
+		if f.Kind == Waiting && f.Container == name {
+			c.States = append(c.States, history.State{At: d.at(f.When.Best()), Name: "waiting", Reason: f.Reason})
+		}
+	}
+	return len(c.States) > 0, seen
 }
 
 // instance returns an instance with its start, and its exit if that is known.
