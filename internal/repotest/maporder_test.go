@@ -16,7 +16,7 @@ var orderless = map[string]string{
 	"internal/world/controller/endpointslice.(tracker).expected": "counts",
 	"internal/world/controller/endpointslice.sortedEndpoints":    "sorts the endpoints",
 	"fakeruntime.mapped":                                 "copies each object, whichever comes first",
-	"internal/answers/incident.eventValues.add":          "takes the greatest value of each key",
+	"internal/answers/incident.(eventValues).add":        "takes the greatest value of each key",
 	"internal/answers/incident.(*containerStatus).facts": "sets a field each",
 	"internal/answers/incident.(*drawn).probes":          "sorts the runs of each probe",
 	"kubelet.(*Disk).Copy":                               "copies each map into a map",

@@ -50,8 +50,7 @@ var (
 var (
 	sections = wordSet(`Containers|Init Containers|Ephemeral Containers|Conditions|Volumes|Events|QoS Class` +
 		`|Node-Selectors|Tolerations`)
-	podFields = wordSet(`Namespace|Node|Start Time|Labels|Annotations|Status|Termination Grace Period|Reason` +
-		`|Message|IPs`)
+	podFields       = wordSet(`Namespace|Node|Start Time|Labels|Annotations|Status|Reason|Message|IPs`)
 	containerFields = wordSet(`Container ID|Image|Command|Args|State|Last State|Ready|Restart Count|Limits|Requests` +
 		`|Environment|Mounts|Reason|Message|Exit Code|Signal|Started|Finished`)
 	// longFields are the fields whose values go on in the next lines.
@@ -116,24 +115,20 @@ func describedField(trimmed string) (key, value string) {
 // line reads a line whose field, if it has one, is the key with its value.
 func (d *describeReader) line(trimmed, key, value string, depth int, at Place) bool {
 	long := longFields[d.field]
-	goesOn := long && depth > d.base+2 // a label, or a volume, can have the name of a field
 	name, title := strings.CutSuffix(trimmed, ":")
 	switch {
-	case title && isContainer(name) && strings.HasSuffix(d.section, "Containers") && !goesOn:
+	case title && isContainer(name) && strings.HasSuffix(d.section, "Containers") && !(long && depth > d.base+2):
 		d.begin(name)
 	case d.section == "Conditions" && d.conditionField(trimmed):
 	case containerFields[key] && !(podFields[key] && d.c == nil && d.section == ""):
 		d.field = key
 		d.containerField(key, value, at)
-	case (podFields[key] || sections[key]) && !(goesOn && d.c == nil):
+	case podFields[key] || sections[key]:
 		if d.field = key; sections[key] {
 			d.section, d.c, d.state = key, nil, nil
 		}
 		d.podField(key, value)
 	case long || d.section == "Volumes":
-		if d.field == "Message" && d.state != nil {
-			d.state.Message += "\n" + trimmed
-		}
 	default:
 		return d.section != "Events" && (depth > d.base || key != "")
 	}
@@ -174,10 +169,6 @@ func (d *describeReader) podField(key, value string) {
 		d.pod.Status.Reason = value
 	case "Message":
 		d.pod.Status.Message = value
-	case "Termination Grace Period":
-		if s, err := time.ParseDuration(value); err == nil && s >= 0 {
-			d.pod.Spec.TerminationGracePeriodSeconds = new(int64(s / time.Second))
-		}
 	}
 }
 

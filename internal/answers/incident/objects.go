@@ -117,9 +117,6 @@ func (r *reader) readJSON(at, margin int, key string) int {
 		raw = fmt.Appendf(nil, `{%q:%s}`, key, raw)
 	}
 	o := item{raw, func(offset int) Place { return r.at(at + min(n, margin+offset)) }}.parse()
-	if len(o.fields) == 0 && len(o.items) == 0 && err != nil {
-		return 0
-	}
 	o.cut = err != nil || key != ""
 	if key == "" {
 		r.text.flush()

@@ -70,7 +70,7 @@ type reader struct {
 	more     bool           // there are more problems than the limit
 
 	sections   []*section // of all files
-	rows       []sinceCreation
+	rows       []*Fact    // of kubectl get pods, whose times are the ages of their pods
 	lateProbes []lateProbe
 	ids        map[string]string // containers of IDs in logs
 	logTimes   []*Fact           // facts whose times have no year and no zone
@@ -82,13 +82,6 @@ type section struct {
 	facts  []*Fact
 	counts bool    // some rows print a count: those without one occurred once
 	status []*Fact // of kubectl describe, as of that moment
-}
-
-// sinceCreation is a row of kubectl get pods, whose time is the age of its pod.
-type sinceCreation struct {
-	*Fact
-	polled bool // the age is the time since a script began instead
-	of     *Pod // whose ages count from one moment; nil: those of a script
 }
 
 // lateProbe is a probe in a text, which belongs to the only pod of its file.

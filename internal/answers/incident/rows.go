@@ -203,13 +203,12 @@ func (t *textReader) statusRow(line string, before []word, m []string, at Place)
 	if gates := lastColumn.FindStringSubmatch(line); gates != nil && gates[1] != m[1] {
 		f.Message = "readiness gates " + gates[1]
 	}
-	polled := false
 	names := []string{""}
 	for _, w := range before {
 		kind, name, slash := strings.Cut(w.text, "/")
 		switch {
 		case w.text[0] == '+' && isAge(w.text[1:]):
-			f.ages[0], polled = parseAge(w.text[1:]), true
+			f.ages[0] = parseAge(w.text[1:])
 		case isName(w.text) && strings.ContainsAny(w.text, "abcdefghijklmnopqrstuvwxyz"):
 			names = append(names, w.text)
 		case slash && isPodKind(kind):
@@ -225,7 +224,7 @@ func (t *textReader) statusRow(line string, before []word, m []string, at Place)
 		return false // a sentence
 	}
 	if f.Pod != nil && t.add(f) {
-		t.rows = append(t.rows, sinceCreation{Fact: f, polled: polled})
+		t.rows = append(t.rows, f)
 	}
 	return true
 }

@@ -152,9 +152,6 @@ func (r *reader) placeSection(s *section, dates map[anchor]Moment, newest time.T
 			f.AtLeast, f.CountShown = false, true
 		}
 		f.When, f.Last, f.Aged = f.ages[0].before(now), f.ages[1].before(now), !dated
-		if f.Count == 1 && !f.AtLeast || f.Last.Known() && f.When.At.After(f.Last.At) {
-			f.When = f.Last
-		}
 		f.setPoints()
 	}
 }
@@ -189,33 +186,29 @@ func (f *Fact) setPoints() {
 }
 
 // placeRows gives the rows of kubectl get pods their times: the creation of the pod and its age. If
-// nothing tells the creation, the last row of each pod, or of a script, was printed together with
-// the other texts.
+// nothing tells the creation, the last row of each pod was printed together with the other texts.
 func (r *reader) placeRows(created map[*Pod]time.Time, newest time.Time) {
-	last := map[*Pod]time.Duration{} // the age of the last row; nil: of a script
-	for i := range r.rows {
-		row := &r.rows[i]
-		if row.of = row.Pod; row.polled {
-			row.of = nil
-		}
-		last[row.of] = max(last[row.of], row.ages[0].at)
+	last := map[*Pod]time.Duration{} // the age of the last row
+	for _, row := range r.rows {
+		last[row.Pod] = max(last[row.Pod], row.ages[0].at)
 	}
 	told := false
 	for _, row := range r.rows {
-		zero, known := created[row.of]
+		zero, known := created[row.Pod]
 		if !known {
-			zero = newest.Add(-last[row.of] - time.Second)
+			zero = newest.Add(-last[row.Pod] - time.Second)
 		}
 		if age := row.ages[0]; age.known {
 			row.When, row.Aged = Moment{zero.Add(age.at), age.unit}, !known
 		}
-		if !known {
-			row.When.Within = min(row.When.Within, newest.Sub(row.When.At))
+		if known {
+			continue
 		}
-		if !known && !told {
+		if row.When.Within = min(row.When.Within, newest.Sub(row.When.At)); !told {
 			told = true
 			r.problem(row.Place, false, "the times of pod %s are ages, and nothing tells its creation: its last row "+
-				"counts as the end of the recording. Add the pod (kubectl get pod -o json) to place them", row.Pod.Name)
+				"counts as "+
+				"the end of the recording. Add the pod (kubectl get pod -o json) to place them", row.Pod.Name)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -204,8 +205,8 @@ var causeOf = byWord(map[Cause]string{
 
 func byWord(words map[Cause]string) map[string]Cause {
 	causes := map[string]Cause{}
-	for cause, list := range words {
-		for _, word := range strings.Fields(list) {
+	for _, cause := range slices.Sorted(maps.Keys(words)) {
+		for _, word := range strings.Fields(words[cause]) {
 			causes[word] = cause
 		}
 	}
