@@ -12,14 +12,15 @@ import (
 // events. They are the anchors of lines that no command prints: a person's own table, or a line of
 // a chat. A weak one needs a reason beside it.
 var spoken = regexp.MustCompile(
-	"(?P<Unhealthy>(?:Liveness|Readiness|Startup) probe (?:failed|errored)(?::|$)|(?:liveness|readiness|startup) " +
-		"probe failed:)" +
+	`(?P<Unhealthy>(?:Liveness|Readiness|Startup) probe (?:failed|errored)(?::|$)|` +
+		`(?:liveness|readiness|startup) probe failed:)` +
 		`|(?P<weakUnhealthy>(?:Liveness|Readiness|Startup) probe (?:failed|errored))` +
-		`|(?P<BackOff>Back-off (?:restarting failed container|pulling image))|(?P<FailedPostStartHook>FailedPostStartHook)` +
+		`|(?P<BackOff>Back-off (?:restarting failed container|pulling image))` +
+		`|(?P<FailedPostStartHook>FailedPostStartHook)` +
 		`|(?P<Killing>[Cc]ontainer [a-z0-9][-a-z0-9]* failed (?:liveness|startup) probe)` +
 		`|(?P<Failed>(?:secrets?|configmaps?) "[^"]+" not found|couldn't find key \S+ in )` +
-		`|(?P<weakFailed>Failed to pull image)|(?P<weakKilling>Stopping container )|(?P<weakCreated>Created container)` +
-		`|(?P<weakStarted>Started container)|(?P<weakScheduled>Successfully assigned )` +
+		`|(?P<weakFailed>Failed to pull image)|(?P<weakKilling>Stopping container )` +
+		`|(?P<weakCreated>Created container)|(?P<weakStarted>Started container)|(?P<weakScheduled>Successfully assigned )` +
 		`|(?P<weakPulled>Container image |Successfully pulled image )|(?P<weakPulling>Pulling image )`)
 
 // hints are parts of what spoken matches: a search for them costs less.

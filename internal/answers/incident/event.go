@@ -69,9 +69,8 @@ func (values eventValues) role(name string) string {
 
 // columns returns the names in an event. Those that it lacks are those of the object around it.
 func (values eventValues) columns(around columns) columns {
-	c := columns{namespace: cmp.Or(values.role("namespace"), around.namespace),
-		name: cmp.Or(values.role("pod"), around.name),
-		uid:  values.role("uid"), kind: values.role("kind"),
+	c := columns{uid: values.role("uid"), kind: values.role("kind"),
+		namespace: cmp.Or(values.role("namespace"), around.namespace), name: cmp.Or(values.role("pod"), around.name),
 		count: count0(strings.TrimPrefix(values.role("count"), "x"))}
 	if kind, name, slash := strings.Cut(c.name, "/"); slash {
 		c.name = name
@@ -109,9 +108,9 @@ func (r *reader) event(o *object, kind string, around columns, change string, de
 func (r *reader) eventLists(o *object, around columns, depth int) (used bool) {
 	for _, key := range slices.Sorted(maps.Keys(o.fields)) {
 		if raw := o.fields[key]; raw[0] == '[' {
+			pod := columns{namespace: around.namespace, name: around.name}
 			for _, i := range (item{raw, func(int) Place { return o.at }}).parse().items {
-				used = r.event(i.parse(), "", columns{namespace: around.namespace, name: around.name}, "", depth) ||
-					used
+				used = r.event(i.parse(), "", pod, "", depth) || used
 			}
 		}
 	}

@@ -216,8 +216,8 @@ func hatch(unknown []history.Span, from, to virtual.Time) []history.Span {
 }
 
 func (d *drawn) container(h *history.Pod, p *Pod, name string) *history.Container {
-	c := &history.Container{Name: cmp.Or(name, "container"), Probes: map[trace.Probe][]*trace.Record{},
-		Unknown: map[string][]history.Span{}}
+	c := &history.Container{Name: cmp.Or(name, "container"),
+		Probes: map[trace.Probe][]*trace.Record{}, Unknown: map[string][]history.Span{}}
 	alive, kills := d.probes(c, p, name)
 	d.life(h, c, p, name, alive, kills)
 	value := func(kind Kind) func(*Fact) (is, on bool) {
@@ -368,8 +368,8 @@ func (d *drawn) waits(c *history.Container, p *Pod, name string) (any bool, seen
 
 // instance returns an instance with its start, and its exit if that is known.
 func (d *drawn) instance(p *Pod, name string, s start) history.Instance {
-	run := history.Instance{Number: s.number, Killing: history.Forever, Stopping: history.Forever,
-		Exited: history.Forever}
+	run := history.Instance{Number: s.number,
+		Killing: history.Forever, Stopping: history.Forever, Exited: history.Forever}
 	record := func(at Moment, kind trace.Kind) virtual.Time {
 		r := d.record(&Fact{Pod: p, Container: name, When: at}, kind)
 		r.Instance, r.ExitCode = run.Number, run.Code

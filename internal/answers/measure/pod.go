@@ -70,8 +70,8 @@ func unused(p *incident.Pod) string {
 }
 
 func readPod(p *incident.Pod) *pod {
-	r := &pod{Pod: p, starts: map[string][]start{}, waits: map[string]bool{}, kills: map[string][]incident.Moment{},
-		restarts: map[string]int{}}
+	r := &pod{Pod: p, starts: map[string][]start{}, waits: map[string]bool{},
+		kills: map[string][]incident.Moment{}, restarts: map[string]int{}}
 	for _, f := range p.Facts {
 		switch f.Kind {
 		case incident.Waiting:

@@ -30,8 +30,8 @@ var aboutProbe = []Cause{LivenessProbe, StartupProbe, NotReady, Failing}
 
 func write(e *evidence, r *ruling) Verdict {
 	v := Verdict{Pod: e.pod, Container: e.name, Cause: r.cause, Or: r.or, Evidence: []Evidence{}, Advice: []string{},
-		Probe:    r.probe,
-		Restarts: e.restarts, Kills: e.count(byProbe(r.probe)), Life: e.life, readyNow: e.ready == "true"}
+		Probe: r.probe, Restarts: e.restarts, Kills: e.count(byProbe(r.probe)), Life: e.life,
+		readyNow: e.ready == "true"}
 	if e.exits {
 		v.ExitCode = &e.end.ExitCode
 	}
@@ -74,8 +74,8 @@ func (e *evidence) unname(r *ruling, v *Verdict) {
 	case r.cause == Image && e.count("Started") > 0:
 		v.Container = "" // the events do not name it
 	case r.cause != PostStartHook || hook == nil:
-	case e.name == "" || e.spec.Name == "" && !strings.Contains(hook.Message, e.name) && !strings.Contains(hook.Text,
-		"{"+e.name+"}"):
+	case e.name == "", e.spec.Name == "" && !strings.Contains(hook.Message, e.name) &&
+		!strings.Contains(hook.Text, "{"+e.name+"}"):
 		if v.Container = e.startedBefore(hook); len(e.pod.Containers()) > 1 {
 			r.likely() // the text may lack the newest start
 		}
@@ -152,12 +152,11 @@ func (w *writer) setValues() {
 	container := option("-c ", v.Container, v.Container != "" && e != e.of)
 	previous := option("--previous", "", w.r.cause != NotReady && (e.restarted() || e.end != nil && e.end.Previous))
 	who := cmp.Or(v.Container, name, "the container")
-	list := []string{"{name}", who, "{pod}", cmp.Or(name, "the pod"), "{probe}", string(w.r.probe), "{by}",
-		e.suspect(w.r.probe), "{what}", w.r.what,
-		"{kills}", times(v.Kills), "{restarts}", times(e.restarts), "{often}", howOften(e.failed(w.r.probe)), "{code}",
-		code,
-		"{after}", after, "{message}", w.message(), "{state}", e.state, "{podName}",
-		cmp.Or(kubernetesName.FindString(name), "POD"),
+	list := []string{"{name}", who, "{pod}", cmp.Or(name, "the pod"), "{probe}", string(w.r.probe),
+		"{by}", e.suspect(w.r.probe), "{what}", w.r.what,
+		"{kills}", times(v.Kills), "{restarts}", times(e.restarts), "{often}", howOften(e.failed(w.r.probe)),
+		"{code}", code, "{after}", after, "{message}", w.message(), "{state}", e.state,
+		"{podName}", cmp.Or(kubernetesName.FindString(name), "POD"),
 		"{namespace}", namespace, "{container}", container, "{previous}", previous}
 	if t, has := e.events[Image]; has {
 		took, _ := span(t.fact)
@@ -327,8 +326,8 @@ func (w *writer) readiness() string {
 		of.HTTPGet.Path == other.HTTPGet.Path && of.HTTPGet.Port == other.HTTPGet.Port:
 		return "The readiness probe asks the same: what makes the container not ready restarts it, too."
 	case w.failure == nil && unready != nil:
-		return "The readiness probe failed, too. " + strings.NewReplacer(w.e.parts(unready)...).
-			Replace(w.e.means(unready).sentence)
+		means := strings.NewReplacer(w.e.parts(unready)...).Replace(w.e.means(unready).sentence)
+		return "The readiness probe failed, too. " + means
 	}
 	return ""
 }
