@@ -488,13 +488,10 @@ func runChecker(cmd *cobra.Command, files []check.File, name string, o check.Opt
 // doTasks does tasks in parallel and shows progress.
 func doTasks(ctx context.Context, cmd *cobra.Command, tasks int, what string, parallel int,
 	do func(context.Context, int) error) error {
-	defer pool.CollectRarely()() // each task makes some short runs
 	progress := terminal.NewCounter(cmd.ErrOrStderr(), tasks, what)
 	defer progress.Stop()
 	p := pool.Options{Parallel: parallel, Ahead: max(1, tasks)}
-	err := pool.InOrder(ctx, tasks, p, func(a *pool.Account) error {
-		return do(a.Context(), a.Number)
-	}, func(_ int, err error) error {
+	err := pool.InOrder(ctx, tasks, p, do, func(_ int, err error) error {
 		if err == nil {
 			progress.Step()
 		}

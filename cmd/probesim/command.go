@@ -101,3 +101,10 @@ func addMemory(cmd *cobra.Command, m *pool.Memory) {
 		"The trace of one run can take about half of it.")
 	cmd.Flags().Lookup("max-memory").DefValue = "1GB"
 }
+
+// watchMemory ends a command that exceeds --max-memory. It returns a function that ends the watch.
+func watchMemory(cmd *cobra.Command, m pool.Memory) (stop func()) {
+	ctx, stop := m.Watch(cmd.Context())
+	cmd.SetContext(ctx)
+	return stop
+}

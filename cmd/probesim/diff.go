@@ -81,7 +81,7 @@ func diffFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	defer o.memory.Apply()()
+	defer watchMemory(cmd, o.memory)()
 	for _, text := range o.kubernetes {
 		if _, err := parseVersions([]string{text}); err != nil {
 			return fmt.Errorf("--kubernetes: %w", err)

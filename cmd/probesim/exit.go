@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"syscall"
@@ -38,7 +39,7 @@ func (e *exitError) Unwrap() error { return e.err }
 func ended(outcome report.Outcome, err error) error {
 	switch {
 	case errors.As(err, new(runner.Interrupted)):
-		return &exitError{exitInterrupted, err}
+		return broken(err)
 	case err != nil:
 		return writeError(err)
 	case outcome == report.Broken:
@@ -53,8 +54,9 @@ func ended(outcome report.Outcome, err error) error {
 
 // broken returns the exit of work that needs all its runs, with the error that ended it.
 func broken(err error) error {
+	var early runner.Interrupted
 	switch {
-	case errors.As(err, new(runner.Interrupted)):
+	case errors.As(err, &early) && early.Cause == context.Canceled:
 		return &exitError{exitInterrupted, err}
 	case err != nil:
 		return &exitError{exitBroken, err}

@@ -186,8 +186,10 @@ func exploreFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := budget(cmd.Context(), limit, o.memory)
+	ctx, cancel := within(cmd.Context(), limit)
 	defer cancel()
+	ctx, stop := o.memory.Watch(ctx)
+	defer stop()
 	results, err := o.exploreAll(ctx, cmd, list, options)
 	if err != nil {
 		return err
@@ -202,7 +204,7 @@ func exploreFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 		return err
 	}
 	bad, left := slices.ContainsFunc(results, (*explore.Result).Bad), len(list)-len(results)
-	over := fmt.Sprintf("%d of %d scenarios were not explored: %v is over", left, len(list), context.Cause(ctx))
+	over := fmt.Sprintf("%d of %d scenarios were not explored: %v", left, len(list), context.Cause(ctx))
 	switch {
 	case cmd.Context().Err() != nil:
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d of %d scenarios explored, the last one in part",
@@ -221,7 +223,6 @@ func exploreFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 // exploreAll explores scenarios until the context is done, and writes the texts about them.
 func (o *exploreOptions) exploreAll(ctx context.Context, cmd *cobra.Command, list []exploration,
 	options explore.Options) ([]*explore.Result, error) {
-	defer pool.CollectRarely()()
 	var results []*explore.Result
 	for i, e := range list {
 		if ctx.Err() != nil {
@@ -366,9 +367,7 @@ func (o *exploreOptions) explore(ctx context.Context, e *exploration, options ex
 	})
 	defer progress.Stop()
 	p := pool.Options{Parallel: o.parallel, Ahead: 64 * o.parallel}
-	err = pool.InOrder(ctx, x.Tasks(), p, func(a *pool.Account) *explore.Part {
-		return x.Do(ctx, a.Number)
-	}, func(_ int, part *explore.Part) error {
+	err = pool.InOrder(ctx, x.Tasks(), p, x.Do, func(_ int, part *explore.Part) error {
 		runs.Add(int64(part.Runs()))
 		found.Add(int64(x.Add(part)))
 		return nil

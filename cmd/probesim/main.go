@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 )
 
 func main() {
+	debug.SetGCPercent(800) // the heap of a run is small, and the runs allocate much
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	os.Exit(untilInterrupted(signals, os.Stderr, func(ctx context.Context) int {

@@ -21,7 +21,7 @@ func (o *compareOptions) pairs(cmd *cobra.Command, before, after []check.File) (
 	if o.scenario == "" {
 		return pairs, nil
 	}
-	run := runOptions{seed: o.seed, kubernetes: o.kubernetes, parallel: o.parallel}
+	run := runOptions{seed: o.seed, kubernetes: o.kubernetes, parallel: o.parallel, memory: o.memory}
 	s, err := run.parse()
 	if err != nil {
 		return pairs, err
@@ -64,9 +64,8 @@ func usesWorkload(all []*scenarios.Scenario, sources []scenarios.Source) bool {
 // runPairs runs the scenarios with both manifests, and compares the runs.
 func (o *compareOptions) runPairs(cmd *cobra.Command, pairs [2][]*runner.Job) ([]compare.Scenario, error) {
 	if len(pairs[0]) > 0 {
-		defer o.memory.Apply()()
+		defer watchMemory(cmd, o.memory)()
 	}
-	list, err := runner.Pairs(cmd.Context(), pairs[0], pairs[1], pool.Options{Parallel: o.parallel, Memory: o.memory},
-		cmd.ErrOrStderr())
+	list, err := runner.Pairs(cmd.Context(), pairs[0], pairs[1], pool.Options{Parallel: o.parallel}, cmd.ErrOrStderr())
 	return list, broken(err)
 }

@@ -199,7 +199,7 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	if o.update && slices.Contains(paths, "-") {
 		return errors.New("--update cannot write to stdin: specify files")
 	}
-	defer o.memory.Apply()()
+	defer watchMemory(cmd, o.memory)()
 	all, invalid, run, err := o.loadAny(cmd, paths)
 	if err == nil && !run {
 		return nil
@@ -280,12 +280,13 @@ func (o *runOptions) options(cmd *cobra.Command) runner.Options {
 		Stderr: cmd.ErrOrStderr(), Pool: o.pool()}
 }
 
-func (o *runOptions) pool() pool.Options { return pool.Options{Parallel: o.parallel, Memory: o.memory} }
+func (o *runOptions) pool() pool.Options { return pool.Options{Parallel: o.parallel} }
 
 func (o *runOptions) parse() (s runner.Selection, err error) {
 	if err := o.checkFormat(); err != nil {
 		return s, err
 	}
+	s.Memory = o.memory
 	if o.parallel < 1 {
 		return s, errors.New("--parallel must be at least 1")
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,7 +11,6 @@ import (
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner"
-	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/internal/show/report"
@@ -123,7 +123,7 @@ func (o *whyOptions) why(cmd *cobra.Command, file string) error {
 	if err := checkOutput(o.run.output, whyOutputs); err != nil {
 		return err
 	}
-	defer o.run.memory.Apply()()
+	defer watchMemory(cmd, o.run.memory)()
 	jobs, err := o.jobs(cmd, file)
 	if err != nil {
 		return err
@@ -188,10 +188,10 @@ func (o *whyOptions) explain(cmd *cobra.Command, jobs []*runner.Job) (*runner.Ru
 
 // simulate makes a run with internal records.
 func (o *whyOptions) simulate(cmd *cobra.Command, j *runner.Job, progress *runner.Progress) (*runner.Run, error) {
-	run := j.Simulate(pool.Alone(cmd.Context(), o.run.memory), true, nil, progress.Virtual())
+	run := j.Simulate(cmd.Context(), true, nil, progress.Virtual())
 	switch {
 	case errors.Is(run.Err, simulate.ErrInterrupted):
-		return nil, &exitError{exitInterrupted, run.Err}
+		return nil, broken(runner.Interrupted{Cause: context.Cause(cmd.Context())})
 	case run.Err != nil:
 		return nil, &exitError{exitBroken, run.Err}
 	}

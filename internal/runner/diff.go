@@ -2,13 +2,13 @@ package runner
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"slices"
 	"time"
 
 	"probesim.dev/internal/printable"
-	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/show/diff"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/show/summary"
@@ -108,14 +108,14 @@ func (s *Selection) bySeed(scenario *scenarios.Scenario) []Comparison {
 }
 
 // compare runs the simulations of a comparison.
-func (c Comparison) compare(a *pool.Account, p *Progress) *report.Diff {
+func (c Comparison) compare(ctx context.Context, p *Progress) *report.Diff {
 	scenario := c.jobs[0].Plan.Scenario
 	d := &report.Diff{Scenario: scenario.Metadata.Name, File: scenario.File, Line: scenario.Line,
 		Seed: c.jobs[0].Plan.Seed, Names: c.names()}
 	var runs []diff.Run
 	for _, j := range c.jobs {
 		d.Notes = append(d.Notes, j.Plan.Notes()...)
-		s := j.Simulate(a, false, nil, p.Virtual())
+		s := j.Simulate(ctx, false, nil, p.Virtual())
 		if s.Err != nil {
 			d.Err = fmt.Errorf("%s: %w", j.Plan.Version, s.Err)
 			return d
@@ -127,6 +127,5 @@ func (c Comparison) compare(a *pool.Account, p *Progress) *report.Diff {
 		d.Pairs = append(d.Pairs, diff.Compare(runs[i], runs[i+1]))
 	}
 	d.Changed = diff.Changed(runs...)
-	a.Shrink(0)
 	return d
 }

@@ -24,8 +24,8 @@ var DiffFormats = []string{"text", "lines", "json"}
 func Diff(ctx context.Context, list []Comparison, o Options) (report.Outcome, error) {
 	out := newDiffOutput(list, o)
 	defer out.progress.Stop()
-	err := pool.InOrder(ctx, len(list), o.Pool, func(a *pool.Account) *report.Diff {
-		return list[a.Number].compare(a, out.progress)
+	err := pool.InOrder(ctx, len(list), o.Pool, func(ctx context.Context, i int) *report.Diff {
+		return list[i].compare(ctx, out.progress)
 	}, out.emit)
 	out.progress.Stop()
 	if err == nil && o.Format == "json" {
@@ -35,7 +35,7 @@ func Diff(ctx context.Context, list []Comparison, o Options) (report.Outcome, er
 		err = out.writeRest()
 	}
 	if err == nil && ctx.Err() != nil && out.compared < len(list) {
-		err = Interrupted(fmt.Sprintf(": %d of %d comparisons completed", out.compared, len(list)))
+		err = interrupted(ctx, ": %d of %d comparisons completed", out.compared, len(list))
 	}
 	if err != nil {
 		return report.OK, err
@@ -51,7 +51,7 @@ func newDiffOutput(list []Comparison, o Options) *diffOutput {
 	}
 	o.Format = cmp.Or(o.Format, "text")
 	out := &diffOutput{o: o, stdout: o.Stdout, text: terminal.Options(o.Stdout), pad: pad(jobs), many: len(list) > 1,
-		list: list, room: o.Pool.Memory.Results()}
+		list: list}
 	if o.Format != "json" {
 		out.stdout = terminal.Safe(out.stdout)
 	}
@@ -76,7 +76,6 @@ type diffOutput struct {
 	timing                   int    // number of those that differ in timing only
 	noted                    string // scenario whose notes have been written
 	summaries                []*report.DiffSummary
-	room                     int64 // memory left for the summaries, in bytes
 }
 
 func (out *diffOutput) emit(i int, d *report.Diff) error {
@@ -142,8 +141,7 @@ func (out *diffOutput) writeRest() error {
 func (out *diffOutput) add(c *Comparison, d *report.Diff) {
 	n := len(out.summaries)
 	if n == 0 || out.summaries[n-1].File != d.File || out.summaries[n-1].Line != d.Line {
-		out.summaries = append(out.summaries,
-			report.NewDiffSummary(d, simulate.Groups(c.jobs[0].Plan), &out.room, c.replay))
+		out.summaries = append(out.summaries, report.NewDiffSummary(d, simulate.Groups(c.jobs[0].Plan), c.replay))
 	}
 	out.summaries[len(out.summaries)-1].Add(d)
 }

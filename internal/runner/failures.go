@@ -8,9 +8,8 @@ import (
 	"probesim.dev/scenarios/format"
 )
 
-// failures limits the memory of the failures that are kept until the end of the command.
+// failures are those that are kept until the end of the command.
 type failures struct {
-	room      int64                   // bytes left
 	described map[*format.Expect]bool // expectations of the last case whose failures in a run are kept
 	// expectations and steps of the last case whose first failure is kept for its summary
 	explained map[position]bool
@@ -19,15 +18,10 @@ type failures struct {
 // position identifies an expectation or step of a scenario.
 type position struct{ line, column int }
 
-// keepFailures drops the failures of a run from memory unless a report at the end shows them. If
-// there is no room left, the report says only how many there are.
+// keepFailures drops the failures of a run from memory unless a report at the end shows them.
 func (out *output) keepFailures(run *report.Run) {
 	if slices.Contains([]string{"json", "junit", "github"}, out.format) {
-		size := sizeOfFailures(run.Expectations)
-		if out.kept.room >= size {
-			out.kept.room -= size
-			return
-		}
+		return
 	}
 	for i := range run.Expectations {
 		e := &run.Expectations[i]
@@ -54,21 +48,4 @@ func (f *failures) some(results []expect.Result) []expect.Result {
 		}
 	}
 	return results
-}
-
-// sizeOfFailures estimates the memory of failures and of their text, in bytes.
-func sizeOfFailures(all []report.Expectation) int64 {
-	n := 0
-	for i := range all {
-		for _, f := range all[i].Failures {
-			n += len(f.Expected) + len(f.Got) + 64
-			for _, l := range f.Around {
-				n += len(l.Record.Message) + 512
-				if l.Record.Status != nil {
-					n += 256 * len(l.Record.Status.Containers)
-				}
-			}
-		}
-	}
-	return int64(n)
 }

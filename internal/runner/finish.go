@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,10 +16,10 @@ import (
 )
 
 // finish writes reports over all runs, and returns the worst outcome.
-func (out *output) finish(interrupted bool) (report.Outcome, error) {
+func (out *output) finish(ctx context.Context) (report.Outcome, error) {
 	out.progress.Stop()
-	interrupted = interrupted && out.completed() < len(out.jobs)
-	if interrupted && slices.Contains([]string{"json", "junit", "html", "github"}, out.format) {
+	ended := ctx.Err() != nil && out.completed() < len(out.jobs)
+	if ended && slices.Contains([]string{"json", "junit", "html", "github"}, out.format) {
 		out.addSkipped()
 	}
 	worst := report.Worst(out.cases)
@@ -34,8 +35,8 @@ func (out *output) finish(interrupted bool) (report.Outcome, error) {
 		return worst, err
 	}
 	out.noteSize()
-	if interrupted {
-		return worst, out.interruption()
+	if ended {
+		return worst, out.interruption(ctx)
 	}
 	return worst, nil
 }
@@ -109,12 +110,12 @@ func (out *output) summarizeRest() error {
 }
 
 // interruption says how many runs completed.
-func (out *output) interruption() error {
+func (out *output) interruption(ctx context.Context) error {
 	if j := out.jobs[0]; len(out.jobs) == 1 && out.emitted == 1 {
-		return Interrupted(fmt.Sprintf(" at %s of %s", value.Format(out.cases[0].Runs[0].Until.Offset()),
-			value.Format(j.Until.Offset())))
+		return interrupted(ctx, " at %s of %s", value.Format(out.cases[0].Runs[0].Until.Offset()),
+			value.Format(j.Until.Offset()))
 	}
-	return Interrupted(fmt.Sprintf(": %d of %d runs completed", out.completed(), len(out.jobs)))
+	return interrupted(ctx, ": %d of %d runs completed", out.completed(), len(out.jobs))
 }
 
 func (out *output) completed() int {

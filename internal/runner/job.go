@@ -1,14 +1,17 @@
-// Package runner makes the runs of many scenarios, in parallel and within a limit of memory, and
-// writes their reports in order. It is the engine of the commands run, diff, why and others.
+// Package runner makes the runs of many scenarios, in parallel, and writes their reports in order.
+// It is the engine of the commands run, diff, why and others.
 package runner
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/internal/show/report"
+	"probesim.dev/node"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
@@ -26,6 +29,7 @@ type Job struct {
 	Title   string         // instead of the name of the scenario; empty: that name
 	Notes   []string       // about the run, for its report
 	Chooser choose.Chooser // makes the choices of the run; nil: the seed of the plan does
+	Memory  pool.Memory    // maximum for the command, of which the trace can take half; 0: node.DefaultLimits.Memory
 
 	from     virtual.Time // start of the timeline
 	surveyed *finished    // results of an earlier run of this job; see output.survey
@@ -51,14 +55,16 @@ type Run struct {
 	Job *Job
 }
 
-// Simulate runs a job with the memory of an account. It passes each new record to sink unless sink
-// is nil, and periodically the virtual time to progress. A panic becomes the error of the run.
-func (j *Job) Simulate(a *pool.Account, internal bool, sink func(*trace.Record), progress func(virtual.Time)) *Run {
-	r := simulate.Run(a.Context(), j.Plan, simulate.Options{
-		Until: j.Until, Internal: internal, Sink: sink, Progress: progress, MaxMemory: a.Left(), Reserve: a.Reserve,
+// Simulate runs a job. It passes each new record to sink unless sink is nil, and periodically the
+// virtual time to progress. A panic becomes the error of the run.
+func (j *Job) Simulate(ctx context.Context, internal bool, sink func(*trace.Record), progress func(virtual.Time)) *Run {
+	r := simulate.Run(ctx, j.Plan, simulate.Options{
+		Until: j.Until, Internal: internal, Sink: sink, Progress: progress, MaxMemory: int64(j.Memory / 2),
 		Chooser: j.Chooser,
 	})
-	r.Err = a.Explain(r.Err)
+	if errors.As(r.Err, new(*node.MemoryError)) {
+		r.Err = fmt.Errorf("%w, or raise --max-memory, which is %s", r.Err, j.Memory.String())
+	}
 	if j.Runs == 1 {
 		r.Alone()
 	}
@@ -78,8 +84,19 @@ func (r *Run) Report() *report.Run {
 	return run
 }
 
-// Interrupted is the error of work that ended early because its context was done. It says how much
-// was done.
-type Interrupted string
+// Interrupted is the error of work that ended early because its context was done.
+type Interrupted struct {
+	Cause error  // of the context; context.Canceled: a signal
+	Done  string // how much was done
+}
 
-func (e Interrupted) Error() string { return "interrupted" + string(e) }
+func (e Interrupted) Error() string {
+	if e.Cause == context.Canceled {
+		return "interrupted" + e.Done
+	}
+	return e.Cause.Error() + e.Done
+}
+
+func interrupted(ctx context.Context, format string, args ...any) error {
+	return Interrupted{context.Cause(ctx), fmt.Sprintf(format, args...)}
+}

@@ -17,15 +17,15 @@ func Observe(ctx context.Context, jobs []*Job, o pool.Options, stderr io.Writer)
 	seen := &Observations{of: map[strict.Pos][]runsObservation{}}
 	progress := NewProgress(stderr, jobs)
 	defer progress.Stop()
-	err := pool.InOrder(ctx, len(jobs), o, func(a *pool.Account) observed {
-		return jobs[a.Number].observe(a, progress)
+	err := pool.InOrder(ctx, len(jobs), o, func(ctx context.Context, i int) observed {
+		return jobs[i].observe(ctx, progress)
 	}, func(i int, o observed) error {
 		progress.Done(i + 1)
 		return seen.add(jobs[i], o)
 	})
 	switch {
 	case ctx.Err() != nil:
-		err = Interrupted(": nothing was updated")
+		err = interrupted(ctx, ": nothing was updated")
 	case err != nil:
 		err = fmt.Errorf("nothing was updated\n%w", err)
 	}
@@ -38,13 +38,12 @@ type observed struct {
 	err  error
 }
 
-func (j *Job) observe(a *pool.Account, progress *Progress) observed {
-	s := j.Simulate(a, false, nil, progress.Virtual())
+func (j *Job) observe(ctx context.Context, progress *Progress) observed {
+	s := j.Simulate(ctx, false, nil, progress.Virtual())
 	if s.Err != nil {
 		return observed{err: j.failed(s.Err)}
 	}
 	list, err := expect.Observe(j.Plan, expect.Run{Records: s.Records, End: s.End, Internal: s.Internal})
-	a.Shrink(0)
 	return observed{list, err}
 }
 

@@ -40,10 +40,6 @@ type Options struct {
 	Invalid scenarios.Errors // of files that do not run, for the reports
 }
 
-// perfettoFactor is the memory that the events of a Perfetto file take for each byte of the trace,
-// with the trace itself.
-const perfettoFactor = 1.6
-
 // output writes the results of runs.
 type output struct {
 	format   string
@@ -58,7 +54,6 @@ type output struct {
 	// summarize is the number of runs from which a case gets a summary instead of a line for each
 	// run; 0 means never.
 	summarize int
-	room      int64 // memory left for the statistics of cases, in bytes
 
 	invalid     scenarios.Errors // of files that did not run
 	emitted     int              // number of jobs in cases
@@ -89,14 +84,11 @@ type finished struct {
 func Write(ctx context.Context, jobs []*Job, o Options) (report.Outcome, error) {
 	out := newOutput(jobs, o)
 	defer func() { out.progress.Stop() }()
-	if out.format == "perfetto" {
-		o.Pool.Factor = perfettoFactor
-	}
 	err := out.survey(ctx, o.Pool, o.AllRuns)
 	if err == nil {
 		out.startProgress()
-		err = pool.InOrder(ctx, len(jobs), o.Pool, func(a *pool.Account) finished {
-			return out.run(a, jobs[a.Number])
+		err = pool.InOrder(ctx, len(jobs), o.Pool, func(ctx context.Context, i int) finished {
+			return out.run(ctx, jobs[i])
 		}, out.emit)
 	}
 	if err == nil && ctx.Err() != nil {
@@ -105,7 +97,7 @@ func Write(ctx context.Context, jobs []*Job, o Options) (report.Outcome, error) 
 	if err != nil {
 		return report.OK, err
 	}
-	return out.finish(ctx.Err() != nil)
+	return out.finish(ctx)
 }
 
 func newOutput(jobs []*Job, o Options) *output {
@@ -125,7 +117,6 @@ func newOutput(jobs []*Job, o Options) *output {
 		out.summarize = maxTimelines + 1
 	}
 	out.text = terminal.Options(out.stdout)
-	out.kept.room, out.room = o.Pool.Memory.Results(), o.Pool.Memory.Results()
 	switch out.format {
 	case "timeline", "summary", "lines", "github":
 		out.stdout = terminal.Safe(out.stdout)
@@ -156,23 +147,14 @@ func (out *output) startProgress() {
 }
 
 // run runs a job and renders its output. Several goroutines call it.
-func (out *output) run(a *pool.Account, j *Job) finished {
+func (out *output) run(ctx context.Context, j *Job) finished {
 	switch {
 	case out.format == "jsonl" && len(out.jobs) == 1:
-		return out.stream(a, j)
+		return out.stream(ctx, j)
 	case !j.shown():
 		return *j.surveyed
 	}
-	m := out.render(j.Simulate(a, out.verbose, nil, out.progress.Virtual()))
-	if m.run.Records == nil {
-		a.Shrink(m.size())
-	}
-	return m
-}
-
-// size returns the memory of a result that waits to be written, in bytes.
-func (m *finished) size() int64 {
-	return int64(len(m.text)+len(m.detail)+len(m.run.Output)) + sizeOfFailures(m.run.Expectations)
+	return out.render(j.Simulate(ctx, out.verbose, nil, out.progress.Virtual()))
 }
 
 func (out *output) render(s *Run) finished {
@@ -342,7 +324,7 @@ func (out *output) newCase(j *Job) report.Case {
 	c := report.Case{Scenario: s.Metadata.Name, Description: s.Spec.Description, File: s.File, Line: s.Line,
 		Kubernetes: j.Plan.Version}
 	if j.Runs > 1 {
-		c.Statistics = summary.New(simulate.Groups(j.Plan), &out.room)
+		c.Statistics = summary.New(simulate.Groups(j.Plan))
 	}
 	return c
 }

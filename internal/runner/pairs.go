@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"slices"
 
@@ -31,8 +30,8 @@ func Pairs(ctx context.Context, before, after []*Job, o pool.Options, stderr io.
 	defer progress.Stop()
 	var list []compare.Scenario
 	var lists [2][]compare.Run
-	err := pool.InOrder(ctx, n, o, func(a *pool.Account) pairRun {
-		return runPair(a, before[a.Number], after[a.Number])
+	err := pool.InOrder(ctx, n, o, func(ctx context.Context, i int) pairRun {
+		return runPair(ctx, before[i], after[i])
 	}, func(i int, r pairRun) error {
 		progress.Step()
 		if r.err != nil {
@@ -48,16 +47,16 @@ func Pairs(ctx context.Context, before, after []*Job, o pool.Options, stderr io.
 		return nil
 	})
 	if ctx.Err() != nil {
-		err = Interrupted(fmt.Sprintf(": %s done", progress))
+		err = interrupted(ctx, ": %s done", progress)
 	}
 	return list, err
 }
 
 // runPair runs a scenario with each manifest.
-func runPair(a *pool.Account, before, after *Job) pairRun {
+func runPair(ctx context.Context, before, after *Job) pairRun {
 	var pair pairRun
 	for i, j := range []*Job{before, after} {
-		s := j.Simulate(a, false, nil, nil)
+		s := j.Simulate(ctx, false, nil, nil)
 		if s.Err != nil {
 			return pairRun{err: j.failed(s.Err)}
 		}
@@ -76,7 +75,6 @@ func runPair(a *pool.Account, before, after *Job) pairRun {
 			r.Pods[g.Name] = summary.Total(pods)
 		}
 		pair.runs[i] = r
-		a.Shrink(0)
 	}
 	return pair
 }

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"probesim.dev/internal/runner/pool"
-	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
@@ -29,7 +27,7 @@ func TestInterruptedRun(t *testing.T) {
 	var stdout bytes.Buffer
 	out := newOutput([]*Job{j}, Options{Stdout: &stdout})
 	ctx, cancel := context.WithCancel(context.Background())
-	s := j.Simulate(pool.Alone(ctx, 0), false, nil, func(now virtual.Time) {
+	s := j.Simulate(ctx, false, nil, func(now virtual.Time) {
 		if now == virtual.At(time.Hour) {
 			cancel()
 		}
@@ -37,7 +35,7 @@ func TestInterruptedRun(t *testing.T) {
 	if err := out.emit(0, out.render(s)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := out.finish(true); err != Interrupted(" at 1h of 24h") {
+	if _, err := out.finish(ctx); err != (Interrupted{context.Canceled, " at 1h of 24h"}) {
 		t.Errorf("got error %v", err)
 	}
 	for _, want := range []string{"exec-liveness  v1.37  1h  ", "liveness-exec\n", "Events:", "ok       documented",
@@ -56,7 +54,7 @@ func TestPanicIsCaught(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := (&Selection{}).job(all[0].Plan("v1.37", new(int64(3))), 0)
-	s := j.Simulate(pool.Alone(context.Background(), 0), false, nil, func(virtual.Time) { panic("a bug") })
+	s := j.Simulate(t.Context(), false, nil, func(virtual.Time) { panic("a bug") })
 	run := s.Report()
 	if run.Outcome() != report.Broken {
 		t.Fatalf("the outcome is %s", run.Outcome())
@@ -78,15 +76,8 @@ func TestRunExceedsMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	days := (&Selection{Until: 240 * time.Hour}).job(all[0].Plan("v1.37", nil), 0)
-	s := days.Simulate(pool.Alone(context.Background(), 4_000_000), false, nil, nil)
-	if !errors.Is(s.Err, simulate.ErrTooLarge) || s.End > virtual.At(time.Hour) ||
-		!strings.HasSuffix(s.Err.Error(), "MB; use fewer pods, a longer period or a shorter duration, or raise "+
-			"--max-memory, which is 4MB") {
-		t.Errorf("after %s of 240h: got error %v", s.End.Offset(), s.Err)
-	}
-	j := (&Selection{Until: 12 * time.Hour}).job(all[0].Plan("v1.37", nil), 0)
-	s = j.Simulate(pool.Alone(context.Background(), 4_000_000), false, nil, nil)
+	j := (&Selection{Until: 12 * time.Hour, Memory: 4_000_000}).job(all[0].Plan("v1.37", nil), 0)
+	s := j.Simulate(t.Context(), false, nil, nil)
 	if !errors.As(s.Err, new(*node.MemoryError)) ||
 		!strings.HasSuffix(s.Err.Error(), "use fewer pods, a longer period, a shorter duration or shorter bodies of "+
 			"answers, or raise --max-memory, which is 4MB") {
@@ -97,7 +88,7 @@ func TestRunExceedsMemory(t *testing.T) {
 	if err := out.emit(0, out.render(s)); err != nil {
 		t.Fatal(err)
 	}
-	if outcome, err := out.finish(false); outcome != report.Broken || err != nil ||
+	if outcome, err := out.finish(t.Context()); outcome != report.Broken || err != nil ||
 		!strings.Contains(stdout.String(), "To repeat this run") {
 		t.Errorf("the outcome is %s, %v, and\n%s", outcome, err, stdout.String())
 	}

@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
@@ -26,6 +27,7 @@ type Selection struct {
 	Until    time.Duration      // 0: the duration of the scenario
 	Set      string             // name of Delays; empty: none
 	Delays   fakeruntime.Delays // where the scenario sets none
+	Memory   pool.Memory        // maximum for the command
 }
 
 // Matches reports whether a scenario is selected.
@@ -137,7 +139,7 @@ func WithoutPreviews(versions []string, enough int) []string {
 
 func (s *Selection) job(plan *scenarios.Plan, group int) *Job {
 	j := &Job{Plan: plan, from: virtual.At(s.From), Until: virtual.At(plan.Duration), Group: group,
-		Replay: simulate.Command(plan)}
+		Replay: simulate.Command(plan), Memory: s.Memory}
 	if s.Set != "" {
 		plan.Delays, plan.Set = plan.Delays.Over(s.Delays), s.Set
 		j.Replay += " --delays " + s.Set

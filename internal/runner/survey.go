@@ -31,13 +31,13 @@ func (out *output) survey(ctx context.Context, p pool.Options, all bool) error {
 	if len(large) == 0 {
 		return nil
 	}
-	p.Factor, out.page.Some = 1, true
+	out.page.Some = true
 	out.progress = newProgress(out.stderr, large, true)
 	defer out.progress.Stop()
 	c := &report.Case{}
 	var jobs []*Job // of the case
-	err := pool.InOrder(ctx, len(large), p, func(a *pool.Account) finished {
-		return surveyed(a, large[a.Number], out.progress)
+	err := pool.InOrder(ctx, len(large), p, func(ctx context.Context, i int) finished {
+		return surveyed(ctx, large[i], out.progress)
 	}, func(i int, m finished) error {
 		if m.run.Err == simulate.ErrInterrupted {
 			return nil
@@ -67,8 +67,8 @@ func (out *output) survey(ctx context.Context, p pool.Options, all bool) error {
 }
 
 // surveyed runs a job and returns its results without records.
-func surveyed(a *pool.Account, j *Job, p *Progress) finished {
-	s := j.Simulate(a, false, nil, p.Virtual())
+func surveyed(ctx context.Context, j *Job, p *Progress) finished {
+	s := j.Simulate(ctx, false, nil, p.Virtual())
 	m := finished{run: s.Report(), results: s.Results}
 	m.run.Records = nil
 	for i := range m.run.Expectations {
@@ -80,7 +80,6 @@ func surveyed(a *pool.Account, j *Job, p *Progress) finished {
 			m.results[i].Failures[k].Around = nil // which refers to records
 		}
 	}
-	a.Shrink(m.size())
 	return m
 }
 

@@ -3,13 +3,13 @@ package runner
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"probesim.dev/internal/printable"
-	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios"
@@ -116,12 +116,12 @@ func (out *output) writeFailures(expectations []report.Expectation, err error, r
 }
 
 // stream runs the only job and writes its trace while it runs.
-func (out *output) stream(a *pool.Account, j *Job) finished {
+func (out *output) stream(ctx context.Context, j *Job) finished {
 	w := newTraceWriter(out.stdout)
-	cancel := a.Cancelable()
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	advance := out.progress.Virtual()
-	s := j.Simulate(a, out.verbose, w.add, func(t virtual.Time) {
+	s := j.Simulate(ctx, out.verbose, w.add, func(t virtual.Time) {
 		advance(t)
 		if w.Flush() != nil {
 			cancel() // the reader is gone

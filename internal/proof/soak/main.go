@@ -140,8 +140,8 @@ func soak(ctx context.Context, out io.Writer, o options) error {
 	random := random.Options{Seeds: seedsOfScenario, Short: !o.long, WithProbeChanges: o.changes}
 	perScenario := int64(2 * seedsOfScenario)
 	scenarios := int((o.runs + perScenario - 1) / perScenario)
-	err := pool.InOrder(ctx, scenarios, pool.Options{Parallel: o.parallel}, func(a *pool.Account) result {
-		t, found := checkScenario(a.Context(), random, o.first+uint64(a.Number), o.versions)
+	err := pool.InOrder(ctx, scenarios, pool.Options{Parallel: o.parallel}, func(ctx context.Context, i int) result {
+		t, found := checkScenario(ctx, random, o.first+uint64(i), o.versions)
 		return result{t, found}
 	}, func(_ int, r result) error {
 		if report.add(r); report.found >= maxFindings {

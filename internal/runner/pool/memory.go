@@ -1,19 +1,19 @@
 package pool
 
 import (
-	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
-	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Memory is the size of memory for all runs together, in bytes. 0 means DefaultMemory. It is the
-// value of a flag.
+// Memory is the maximum size of the live heap of a command, in bytes. It is the value of a flag.
 type Memory int64
 
 const (
@@ -67,35 +67,30 @@ func Megabytes(bytes int64) string {
 	return fmt.Sprintf("%dMB", bytes/1e6)
 }
 
-// Results returns the memory for failures until a report with them is written. The text of the
-// report takes several times as much.
-func (m Memory) Results() int64 { return int64(cmp.Or(m, DefaultMemory)) / 32 }
-
-// Apply makes the garbage collector keep the process within the memory, and lets it wait while
-// there is enough. It returns a function that restores the limit.
-func (m Memory) Apply() (restore func()) {
-	m = cmp.Or(m, DefaultMemory)
-	old := debug.SetMemoryLimit(-1)
-	debug.SetMemoryLimit(min(old, int64(m-m/16)))
-	percent := debug.SetGCPercent(collectRunsAfter)
-	untouched := make([]byte, m/500)
-	return func() {
-		runtime.KeepAlive(untouched)
-		debug.SetMemoryLimit(old)
-		debug.SetGCPercent(percent)
+// Watch returns a context that is done when the live heap of the process exceeds three quarters of
+// the memory: the rest is for the reports. Its cause names the flag. The returned function ends the
+// watch.
+func (m Memory) Watch(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancelCause(ctx)
+	limit := debug.SetMemoryLimit(-1)
+	debug.SetMemoryLimit(min(limit, int64(m-m/16)))
+	go func() {
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if metrics.Read(live); live[0].Value.Uint64() > uint64(m)/4*3 {
+					stop(fmt.Errorf("--max-memory %s is used up", m.String()))
+				}
+			}
+		}
+	}()
+	return ctx, func() {
+		stop(nil)
+		debug.SetMemoryLimit(limit)
 	}
-}
-
-// collectRunsAfter is the growth of memory, in percent, after which garbage is collected between
-// and in runs. A run leaves little of what it allocates, and a collection costs more than the
-// memory that it would save. Short runs have so little memory that they would still have a
-// collection every few runs, so 8 MB that nothing touches count too, or less if the limit is low.
-const collectRunsAfter = 400
-
-// CollectRarely lets the heap grow to 80 MB before garbage is collected: memory that nothing
-// touches counts too. Most runs of a search leave nothing in memory, so a collection would follow
-// every few of them. It returns a function that ends this.
-func CollectRarely() (restore func()) {
-	untouched := make([]byte, 40_000_000)
-	return func() { runtime.KeepAlive(untouched) }
 }

@@ -2,14 +2,10 @@ package pool
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
-
-	"probesim.dev/internal/scenarios/simulate"
+	"time"
 )
 
 func TestParseMemory(t *testing.T) {
@@ -47,93 +43,18 @@ func TestParseMemory(t *testing.T) {
 	}
 }
 
-// TestLaterRunsWaitForMemory checks that the first run can take the part reserved for it, and that
-// later runs wait while the shared part is full.
-func TestLaterRunsWaitForMemory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBudget(Options{Memory: 1000}) // 550 for the first run, 200 for the others
-		first, second, third := b.account(t.Context(), 0), b.account(t.Context(), 1), b.account(t.Context(), 2)
-		reserve := func(a *Account, bytes int64) *atomic.Bool {
-			var done atomic.Bool
-			go func() {
-				if err := a.Reserve(bytes); err != nil {
-					t.Error(err)
-				}
-				done.Store(true)
-			}()
-			synctest.Wait()
-			return &done
-		}
-		if !reserve(second, 150).Load() || !reserve(first, 550).Load() {
-			t.Fatal("a run waits although there is room")
-		}
-		more, other := reserve(second, 100), reserve(third, 100)
-		if more.Load() || other.Load() {
-			t.Fatal("later runs do not wait, although the shared part is full")
-		}
-		first.emitted()
-		synctest.Wait()
-		if !more.Load() || !other.Load() {
-			t.Errorf("after the first run: the second can go on: %v; the third: %v", more.Load(), other.Load())
-		}
-		if b.used != 100 || second.bytes != 250 || second.Left() != 300 {
-			t.Errorf("shared: %d, second run: %d, left %d", b.used, second.bytes, second.Left())
-		}
-		waits := reserve(third, 150)
-		third.Shrink(10)
-		synctest.Wait()
-		if !waits.Load() {
-			t.Error("memory that a result does not need is not free")
-		}
-	})
-}
-
-// TestInterruptedWhileWaitingForMemory checks that an interrupt, or an error of emit, ends a run
-// that waits for memory.
-func TestInterruptedWhileWaitingForMemory(t *testing.T) {
-	full := errors.New("disk full")
-	var waited atomic.Value
-	err := InOrder(context.Background(), 2, Options{Parallel: 2, Ahead: 2, Memory: 1000}, func(a *Account) error {
-		err := a.Reserve(300)
-		if a.Number == 1 {
-			waited.Store(err)
-		}
-		return err
-	}, func(int, error) error { return full })
-	if err != full || waited.Load() != nil && waited.Load() != simulate.ErrInterrupted {
-		t.Errorf("got %v; the waiting run got %v", err, waited.Load())
+// TestWatch checks that work ends when the live heap exceeds the memory, and that the cause names
+// the flag.
+func TestWatch(t *testing.T) {
+	ctx, stop := Memory(64e6).Watch(t.Context())
+	defer stop()
+	kept := make([]byte, 60e6)
+	for deadline := time.Now().Add(time.Minute); ctx.Err() == nil && time.Now().Before(deadline); {
+		runtime.GC()
+		time.Sleep(time.Millisecond)
 	}
-}
-
-// TestMemoryOfParallelRuns checks that runs that fit alone succeed with any parallelism, and that
-// together they stay within the budget.
-func TestMemoryOfParallelRuns(t *testing.T) {
-	const total, each = 10_000, 5_000
-	for _, parallel := range []int{1, 2, 8} {
-		var used, peak atomic.Int64
-		count := 0
-		err := InOrder(context.Background(), 50, Options{Parallel: parallel, Ahead: 4 * parallel, Memory: total},
-			func(a *Account) error {
-				for range each / 100 {
-					if err := a.Reserve(100); err != nil {
-						return err
-					}
-					now := used.Add(100)
-					for old := peak.Load(); now > old && !peak.CompareAndSwap(old, now); old = peak.Load() {
-					}
-				}
-				used.Add(100 - each)
-				a.Shrink(100)
-				return nil
-			}, func(_ int, err error) error {
-				count++
-				used.Add(-100)
-				return err
-			})
-		if err != nil || count != 50 || peak.Load() > total*80/100 || used.Load() != 0 {
-			t.Errorf("parallel %d: %d runs, %v; they used up to %d of %d bytes", parallel, count, err, peak.Load(),
-				total)
-		}
+	if runtime.KeepAlive(kept); context.Cause(ctx).Error() != "--max-memory 64MB is used up" {
+		t.Errorf("the cause is %v", context.Cause(ctx))
 	}
 }
 
@@ -144,7 +65,7 @@ func TestParallelIsLimited(t *testing.T) {
 	if o := (Options{Parallel: 1_000_000}).limited(); o.Parallel != PerCPU*cpus || o.Ahead != 4*o.Parallel {
 		t.Errorf("the options are %+v", o)
 	}
-	if o := (Options{}).limited(); o.Parallel != cpus || o.Factor != 1 {
+	if o := (Options{}).limited(); o.Parallel != cpus {
 		t.Errorf("the options of the zero value are %+v", o)
 	}
 }

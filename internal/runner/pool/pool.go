@@ -1,5 +1,5 @@
-// Package pool does much work of the same kind in parallel, within a limit of memory, and hands on
-// the results in order.
+// Package pool does much work of the same kind in parallel, and hands on the results in order. A
+// command stops it when it exceeds its memory.
 package pool
 
 import (
@@ -9,16 +9,10 @@ import (
 	"sync"
 )
 
-// Options say how much is done at the same time. The zero value uses each CPU and DefaultMemory.
+// Options say how much is done at the same time. The zero value uses each CPU.
 type Options struct {
-	// maximum number of calls of work at the same time, up to PerCPU for each CPU; 0: the number of
-	// CPUs
-	Parallel int
-	// maximum number of calls of work that start before the result of the first of them is emitted;
-	// 0: 4 times Parallel
-	Ahead  int
-	Memory Memory  // 0: DefaultMemory
-	Factor float64 // memory that a run takes for each byte of its trace; 0: 1
+	Parallel int // maximum number of calls of work at the same time, up to PerCPU for each CPU; 0: the number of CPUs
+	Ahead    int // maximum number of calls of work that start before the first of them is emitted; 0: 4 times Parallel
 }
 
 // PerCPU is the maximum of Options.Parallel for each CPU. More runs at the same time are not
@@ -29,32 +23,32 @@ const PerCPU = 4
 func (o Options) limited() Options {
 	cpus := runtime.GOMAXPROCS(0)
 	o.Parallel = min(cmp.Or(o.Parallel, cpus), PerCPU*cpus)
-	o.Ahead, o.Factor = cmp.Or(o.Ahead, 4*o.Parallel), cmp.Or(o.Factor, 1)
+	o.Ahead = cmp.Or(o.Ahead, 4*o.Parallel)
 	return o
 }
 
 // task is one call of work.
 type task[T any] struct {
-	account *Account
-	result  chan T
+	number int
+	result chan T
 }
 
-// InOrder calls work for 0 to n-1 in parallel, and passes the results to emit in order. The number
-// of a call is that of its account, which holds its memory until its result is emitted. When ctx is
+// InOrder calls work for 0 to n-1 in parallel, and passes the results to emit in order. When ctx is
 // done, InOrder starts no more work and emits the results up to the first missing one. It stops
-// when emit returns an error; the contexts of the accounts are done then.
-func InOrder[T any](ctx context.Context, n int, o Options, work func(*Account) T, emit func(int, T) error) error {
+// when emit returns an error; the context of the work is done then.
+func InOrder[T any](ctx context.Context, n int, o Options, work func(context.Context, int) T,
+	emit func(int, T) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	o = o.limited()
 	started := make(chan struct{}, o.Ahead) // started and not yet emitted
 	tasks, next := make(chan task[T], o.Ahead), make(chan task[T])
-	go deal(ctx, n, newBudget(o), started, tasks, next)
+	go deal(ctx, n, started, tasks, next)
 
 	var workers sync.WaitGroup
 	for range min(o.Parallel, n) {
 		workers.Go(func() {
 			for t := range next {
-				t.result <- work(t.account)
+				t.result <- work(ctx, t.number)
 			}
 		})
 	}
@@ -63,21 +57,19 @@ func InOrder[T any](ctx context.Context, n int, o Options, work func(*Account) T
 	for t := range tasks {
 		r := <-t.result
 		<-started
-		if err := emit(t.account.Number, r); err != nil {
+		if err := emit(t.number, r); err != nil {
 			return err
 		}
-		t.account.emitted()
 	}
 	return nil
 }
 
-// deal sends n tasks to the workers through next, while started has room. tasks are those that a
-// worker has taken.
-func deal[T any](ctx context.Context, n int, b *budget, started chan<- struct{}, tasks, next chan<- task[T]) {
+// deal hands the tasks to the workers, and ends when ctx is done.
+func deal[T any](ctx context.Context, n int, started chan struct{}, tasks, next chan<- task[T]) {
 	defer close(tasks)
 	defer close(next)
 	for i := range n {
-		t := task[T]{b.account(ctx, i), make(chan T, 1)}
+		t := task[T]{i, make(chan T, 1)}
 		select {
 		case started <- struct{}{}:
 		case <-ctx.Done():

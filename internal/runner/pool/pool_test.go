@@ -13,8 +13,8 @@ func TestInOrder(t *testing.T) {
 	for _, parallel := range []int{1, 3, 200} {
 		var got []int
 		err := InOrder(context.Background(), 100, Options{Parallel: parallel, Ahead: 4 * parallel},
-			func(a *Account) int {
-				return a.Number * a.Number
+			func(_ context.Context, i int) int {
+				return i * i
 			}, func(i, square int) error {
 				got = append(got, square)
 				return nil
@@ -28,11 +28,11 @@ func TestInOrder(t *testing.T) {
 // TestInOrderWaits checks that work starts at most the given number of calls ahead of emit.
 func TestInOrderWaits(t *testing.T) {
 	var started, emitted atomic.Int64
-	err := InOrder(context.Background(), 100, Options{Parallel: 8, Ahead: 3}, func(a *Account) int {
+	err := InOrder(context.Background(), 100, Options{Parallel: 8, Ahead: 3}, func(_ context.Context, i int) int {
 		if n := started.Add(1) - emitted.Load(); n > 3+1 { // 1: the result that emit is working on
 			t.Errorf("%d calls are in progress", n)
 		}
-		return a.Number
+		return i
 	}, func(int, int) error {
 		emitted.Add(1)
 		return nil
@@ -46,8 +46,8 @@ func TestInOrderWaits(t *testing.T) {
 func TestInOrderStops(t *testing.T) {
 	full := errors.New("disk full")
 	emitted := 0
-	err := InOrder(context.Background(), 1000, Options{Parallel: 2, Ahead: 8}, func(a *Account) int {
-		return a.Number
+	err := InOrder(context.Background(), 1000, Options{Parallel: 2, Ahead: 8}, func(_ context.Context, i int) int {
+		return i
 	}, func(i, _ int) error {
 		emitted++
 		if i == 5 {
@@ -65,8 +65,8 @@ func TestInOrderCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	next := 0
-	err := InOrder(ctx, 1000, Options{Parallel: 4, Ahead: 4}, func(a *Account) int {
-		return a.Number
+	err := InOrder(ctx, 1000, Options{Parallel: 4, Ahead: 4}, func(_ context.Context, i int) int {
+		return i
 	}, func(i, r int) error {
 		if i != next || r != next {
 			t.Fatalf("got result %d as number %d after %d results", r, i, next)

@@ -15,7 +15,6 @@ import (
 
 	"probesim.dev/internal/scenarios/drive"
 	"probesim.dev/internal/scenarios/expect"
-	"probesim.dev/internal/value"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/choose"
@@ -31,14 +30,9 @@ type Options struct {
 	Progress func(virtual.Time)  // called periodically with the virtual time, unless nil
 	Chooser  choose.Chooser      // makes the choices of the run instead of the seed of the plan, unless nil
 
-	// MaxMemory limits the memory of a run, in bytes: of its records (see trace.Recorder.Size), and
-	// about 5 KB for each pod, container and probe. A run that exceeds it ends with a
-	// *node.MemoryError or ErrTooLarge. 0: node.DefaultLimits.Memory.
+	// MaxMemory limits the memory of the records of a run (see trace.Recorder.Size), in bytes. A
+	// run that exceeds it ends with a *node.MemoryError. 0: node.DefaultLimits.Memory.
 	MaxMemory int64
-	// Reserve, unless nil, is called each time the run needs more memory, with the number of
-	// additional bytes. It may wait until other runs have freed memory. If it returns an error, the
-	// run ends early with this error.
-	Reserve func(bytes int64) error
 }
 
 // Result is a finished run.
@@ -61,15 +55,8 @@ func (r *Result) Pods() []*v1.Pod { return slices.Concat(r.Plan.Specs(), r.creat
 // ErrInterrupted is the error of a run whose context was canceled.
 var ErrInterrupted = errors.New("interrupted")
 
-// ErrTooLarge is the error of a run whose pods or trace take more memory than the run may take.
-var ErrTooLarge = errors.New("the run takes too much memory")
-
 // chunk is the virtual time between two calls of Progress.
 const chunk = time.Minute
-
-// partSize is the memory that the simulation of a pod, a container or a probe takes on average, in
-// bytes.
-const partSize = 5000
 
 // Run runs a plan and checks its expectations. The run ends early when the context is done. Run
 // recovers from panics and returns them in Result.Err.
@@ -94,18 +81,13 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 	}
 	recorder.Rules = r.use
 	limits := node.DefaultLimits
-	parts := int64(plan.Scenario.Parts()) * partSize
-	if limits.Memory = cmp.Or(o.MaxMemory, limits.Memory) - parts; limits.Memory <= 0 {
-		r.Err = fmt.Errorf("%w: %d pods, containers and probes take about %d MB; use fewer pods", ErrTooLarge,
-			parts/partSize, parts/1e6)
-		return r
-	}
-	if o.Reserve != nil {
-		if r.Err = o.Reserve(parts); r.Err != nil {
-			return r
+	limits.Memory = cmp.Or(o.MaxMemory, limits.Memory)
+	interrupt := func() error {
+		if ctx.Err() != nil {
+			return ErrInterrupted
 		}
+		return nil
 	}
-	interrupt := o.interrupt(ctx, recorder)
 	n := node.New(node.Options{
 		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config,
 		Trace:  recorder,
@@ -113,7 +95,7 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 	})
 	defer n.Close()
 	driver := drive.Start(plan, n)
-	r.Err = runUntil(n, o.Until, o.Progress, foreseeing(plan, recorder, limits.Memory, o.Until, interrupt))
+	r.Err = runUntil(n, o.Until, o.Progress, interrupt)
 	r.End = min(n.Now(), o.Until)
 	r.Records, r.created = recorder.Records(), driver.Created()
 	if err := driver.Err(); err != nil {
@@ -128,54 +110,7 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 	return r
 }
 
-// interrupt returns the function that ends a run when ctx is done or when Reserve has failed.
-func (o *Options) interrupt(ctx context.Context, recorder *trace.Recorder) func() error {
-	var reserved int64
-	var failed error
-	if o.Reserve != nil {
-		recorder.OnGrowth(func(size int64) {
-			if failed == nil {
-				failed = o.Reserve(size - reserved)
-			}
-			reserved = size
-		})
-	}
-	return func() error {
-		if ctx.Err() != nil {
-			return ErrInterrupted
-		}
-		return failed
-	}
-}
-
-// steady is a part of a run in which its trace grows as evenly as it will: pods have started, and
-// back-offs have reached their maximum.
-var steady = [2]virtual.Time{virtual.At(20 * time.Minute), virtual.At(40 * time.Minute)}
-
-// foreseeing returns a function that also ends a run early if its trace will be half as large again
-// as the memory, unless steps change how it grows.
-func foreseeing(plan *scenarios.Plan, recorder *trace.Recorder, memory int64, until virtual.Time,
-	interrupt func() error) func(virtual.Time) error {
-	var began int64
-	return func(t virtual.Time) error {
-		switch n := recorder.Len(); {
-		case len(plan.Scenario.Spec.Steps) > 0:
-		case t == steady[0]:
-			began = n
-		case t == steady[1]:
-			foreseen := float64(recorder.Size()) +
-				float64((n-began)*trace.RecordSize)*float64(until.Sub(t))/float64(steady[1].Sub(steady[0]))
-			if foreseen > 1.5*float64(memory) {
-				return fmt.Errorf("%w: the trace of %s takes about %.0f MB; use fewer pods, a longer period or a "+
-					"shorter duration",
-					ErrTooLarge, value.Format(until.Offset()), foreseen/1e6)
-			}
-		}
-		return interrupt()
-	}
-}
-
-func runUntil(n *node.Node, until virtual.Time, progress func(virtual.Time), interrupt func(virtual.Time) error) error {
+func runUntil(n *node.Node, until virtual.Time, progress func(virtual.Time), interrupt func() error) error {
 	for t := min(virtual.At(chunk), until); ; t = min(t.Add(chunk), until) {
 		if err := n.RunUntil(t); err != nil {
 			return err
@@ -186,7 +121,7 @@ func runUntil(n *node.Node, until virtual.Time, progress func(virtual.Time), int
 		if t == until {
 			return nil
 		}
-		if err := interrupt(t); err != nil { // the kernel asks only every so many events
+		if err := interrupt(); err != nil { // the kernel asks only every so many events
 			return err
 		}
 	}

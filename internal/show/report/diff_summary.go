@@ -55,14 +55,14 @@ func (d *Diff) kind() differenceKind {
 	return noDifference
 }
 
-// NewDiffSummary returns an empty summary of comparisons like d. It takes its memory from room.
-// replay returns the command that repeats the comparison with a seed.
-func NewDiffSummary(d *Diff, groups []summary.Group, room *int64, replay func(seed int64) string) *DiffSummary {
+// NewDiffSummary returns an empty summary of comparisons like d. replay returns the command that
+// repeats the comparison with a seed.
+func NewDiffSummary(d *Diff, groups []summary.Group, replay func(seed int64) string) *DiffSummary {
 	s := &DiffSummary{Scenario: d.Scenario, File: d.File, Line: d.Line, Names: d.Names, notes: d.Notes, replay: replay}
 	for i := range d.Names {
-		s.versions = append(s.versions, summary.New(groups, room))
+		s.versions = append(s.versions, summary.New(groups))
 		if i > 0 {
-			s.changes = append(s.changes, summary.New(groups, room))
+			s.changes = append(s.changes, summary.New(groups))
 		}
 	}
 	return s

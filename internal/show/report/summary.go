@@ -323,12 +323,8 @@ func (c *Case) table() *Table {
 			t.statistics(&k.Statistics)
 		}
 	}
-	if n := len(c.Runs) - c.Statistics.Runs - c.Statistics.Left; n > 0 {
+	if n := len(c.Runs) - c.Statistics.Runs; n > 0 {
 		t.Line(fmt.Sprintf("The numbers do not include %s that ended early.", plural(n, "run")), dim)
-	}
-	if n := c.Statistics.Left; n > 0 {
-		t.Line(fmt.Sprintf("The numbers are of the first %s; there was no memory for %d more. Raise --max-memory.",
-			plural(c.Statistics.Runs, "run"), n), warn)
 	}
 	return t
 }

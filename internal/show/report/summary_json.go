@@ -16,7 +16,6 @@ type jsonSummary struct {
 	Outcomes     jsonOutcomes  `json:"outcomes"`
 	Expectations []jsonTally   `json:"expectations"`
 	Pods         []jsonPods    `json:"pods"`
-	NotCounted   int           `json:"runsWithoutNumbers,omitempty"` // for which there was no memory
 	FirstFailure *jsonRunIndex `json:"firstFailure,omitempty"`
 	Worst        *jsonRunIndex `json:"worst,omitempty"`
 }
@@ -85,7 +84,7 @@ func (c *Case) summary() *jsonSummary {
 	if len(c.Runs) < 2 || c.Statistics == nil {
 		return nil
 	}
-	s := &jsonSummary{Runs: len(c.Runs), NotCounted: c.Statistics.Left, Expectations: []jsonTally{}, Pods: []jsonPods{}}
+	s := &jsonSummary{Runs: len(c.Runs), Expectations: []jsonTally{}, Pods: []jsonPods{}}
 	for _, r := range c.Runs {
 		switch r.Outcome() {
 		case OK:

@@ -12,8 +12,8 @@ import (
 
 // seeded returns a case with a run for each of the numbers, whose seeds count from 1. Nil stands
 // for a run that ended early.
-func seeded(room int64, numbers ...*summary.Numbers) *Case {
-	c := &Case{Scenario: "web", File: "web.yaml", Line: 3, Kubernetes: "v1.37", Statistics: summary.New(nil, &room)}
+func seeded(numbers ...*summary.Numbers) *Case {
+	c := &Case{Scenario: "web", File: "web.yaml", Line: 3, Kubernetes: "v1.37", Statistics: summary.New(nil)}
 	for i, n := range numbers {
 		r := &Run{Scenario: c.Scenario, Kubernetes: c.Kubernetes, Seed: new(int64(i + 1)),
 			Until: virtual.At(time.Minute), Replay: "probesim run web.yaml"}
@@ -37,7 +37,7 @@ func summarized(t *testing.T, c *Case) string {
 }
 
 func TestSummaryOfRunsThatEndedEarly(t *testing.T) {
-	got := summarized(t, seeded(1<<20, &summary.Numbers{ToReady: 2 * time.Second}, nil, nil,
+	got := summarized(t, seeded(&summary.Numbers{ToReady: 2 * time.Second}, nil, nil,
 		&summary.Numbers{ToReady: 3 * time.Second}, nil))
 	want := `ERROR   web  v1.37  seeds 1..5  1m  2 ok, 3 ended early
   ERROR  seed 2: stopped at 5s: too many pods
@@ -60,18 +60,10 @@ func TestSummaryOfRunsThatEndedEarly(t *testing.T) {
 	}
 }
 
-func TestSummaryWithoutMemory(t *testing.T) {
-	if got := summarized(t, seeded(150, &summary.Numbers{}, &summary.Numbers{}, &summary.Numbers{},
-		&summary.Numbers{})); !strings.Contains(got,
-		"\n  The numbers are of the first 2 runs; there was no memory for 2 more. Raise\n  --max-memory.\n") {
-		t.Errorf("got\n%s", got)
-	}
-}
-
 // TestSummaryNeverReady checks that a pod that is not Ready at any time gets words instead of
 // numbers.
 func TestSummaryNeverReady(t *testing.T) {
-	got := summarized(t, seeded(1<<20, &summary.Numbers{ToReady: summary.Never},
+	got := summarized(t, seeded(&summary.Numbers{ToReady: summary.Never},
 		&summary.Numbers{ToReady: summary.Never, Restarts: 2}))
 	want := `ok      web  v1.37  seeds 1..2  1m  2 ok  nothing was checked
 

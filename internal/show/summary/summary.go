@@ -24,11 +24,9 @@ type Group struct {
 // distribution.
 type Summary struct {
 	Runs int // number of runs
-	Left int // number of further runs that Add did not count, because there was no room
 	Pods []*PodStatistics
 
 	byPod map[string]*PodStatistics
-	room  *int64
 }
 
 // PodStatistics has the distributions of a group of pods.
@@ -56,10 +54,9 @@ type Statistics struct {
 	Took, Fewest, Lost Distribution
 }
 
-// New returns an empty summary of runs with these pods. Other pods form groups of their own. The
-// summary takes its memory from room, in bytes. Several summaries can share a room.
-func New(groups []Group, room *int64) *Summary {
-	s := &Summary{byPod: map[string]*PodStatistics{}, room: room}
+// New returns an empty summary of runs with these pods. Other pods form groups of their own.
+func New(groups []Group) *Summary {
+	s := &Summary{byPod: map[string]*PodStatistics{}}
 	for _, g := range groups {
 		p := &PodStatistics{Group: g}
 		s.Pods = append(s.Pods, p)
@@ -70,21 +67,8 @@ func New(groups []Group, room *int64) *Summary {
 	return s
 }
 
-// valueSize is the memory of a value of a distribution, in bytes, with the growth of its list.
-const valueSize = 16
-
-// Add adds a run with a seed. Without room for its numbers, it only counts the run in Left, and all
-// later ones.
+// Add adds a run with a seed.
 func (s *Summary) Add(seed int64, pods []Pod) {
-	size := int64(0)
-	for i := range pods {
-		size += 4 * valueSize * int64(1+len(pods[i].Containers))
-	}
-	if s.Left > 0 || size > *s.room {
-		s.Left++
-		return
-	}
-	*s.room -= size
 	s.Runs++
 	for i := range pods {
 		s.group(pods[i].Name).add(seed, &pods[i])

@@ -141,9 +141,8 @@ func TestTotalAndWorse(t *testing.T) {
 func compare(i, j int) int { return min(1, max(-1, i-j)) }
 
 func TestSummaryGroupsReplicas(t *testing.T) {
-	room := int64(1 << 20)
 	s := New([]Group{{Name: "default/web", Pods: []string{"default/web-0", "default/web-1"},
-		Init: []string{"migrate"}}}, &room)
+		Init: []string{"migrate"}}})
 	for seed := int64(1); seed <= 3; seed++ {
 		s.Add(seed, []Pod{
 			{"default/web-0", Numbers{Restarts: int(seed), ToReady: time.Duration(seed)},
@@ -153,8 +152,8 @@ func TestSummaryGroupsReplicas(t *testing.T) {
 			{"default/other", Numbers{ToReady: 7}, nil},
 		})
 	}
-	if len(s.Pods) != 2 || s.Runs != 3 || s.Left != 0 {
-		t.Fatalf("%d groups, %d runs, %d left", len(s.Pods), s.Runs, s.Left)
+	if len(s.Pods) != 2 || s.Runs != 3 {
+		t.Fatalf("%d groups, %d runs", len(s.Pods), s.Runs)
 	}
 	web, app, init := s.Pods[0], s.Pods[0].Containers[1], s.Pods[0].Containers[0]
 	for name, got := range map[string][]int64{
@@ -191,22 +190,6 @@ func text(values []int64) string {
 		s += time.Duration(v).String()[:1]
 	}
 	return s + "]"
-}
-
-// TestSummaryStopsWithoutRoom checks that a summary does not grow beyond its room, and says how
-// many runs it left out.
-func TestSummaryStopsWithoutRoom(t *testing.T) {
-	room := int64(10 * 4 * valueSize)
-	a, b := New(nil, &room), New(nil, &room)
-	pods := []Pod{{Name: "default/web"}}
-	for seed := range int64(8) {
-		a.Add(seed, pods)
-	}
-	b.Add(0, []Pod{{Name: "default/web", Containers: make([]Container, 5)}})
-	b.Add(1, pods) // there would be room for this one, but the numbers are of the first runs
-	if a.Runs != 8 || a.Left != 0 || b.Runs != 0 || b.Left != 2 || room < 0 {
-		t.Errorf("runs %d and %d, left %d and %d, room %d", a.Runs, b.Runs, a.Left, b.Left, room)
-	}
 }
 
 // TestQuantiles checks quantiles against their definition.
@@ -296,8 +279,7 @@ func TestDifferences(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	room := int64(1 << 20)
-	s := New(nil, &room)
+	s := New(nil)
 	s.Add(1, got)
 	if n := s.Of("b", "").Unready.Count() + s.Of("c", "").Unready.Count(); n != 0 {
 		t.Errorf("%d times without Ready of pods that are Ready in one run only", n)
