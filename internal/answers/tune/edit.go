@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/answers/check"
