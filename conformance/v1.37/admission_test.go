@@ -100,10 +100,13 @@ func admissionErrors(pod *v1.Pod) []string {
 }
 
 // comparable removes known differences in wording from a list of errors: package admission does not
-// also report a missing name as a duplicate, and the API server reports ports of the second init
-// container with the index of the container.
+// also report a missing name as a duplicate, the API server has a second error about an unknown
+// resource, and it reports ports of the second init container with the index of the container.
 func comparable(list []string) []string {
-	list = slices.DeleteFunc(list, func(e string) bool { return strings.HasSuffix(e, `Duplicate value: ""`) })
+	list = slices.DeleteFunc(list, func(e string) bool {
+		return strings.HasSuffix(e, `Duplicate value: ""`) ||
+			strings.HasSuffix(e, "must be a standard resource type or fully qualified")
+	})
 	for i := range list {
 		list[i] = strings.Replace(list[i], "initContainers[1].ports", "initContainers[0].ports", 1)
 	}

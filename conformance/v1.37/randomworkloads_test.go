@@ -21,9 +21,6 @@ func (r randomPods) workload() runtime.Object {
 	if r.rarely(3) {
 		template.Name, template.Namespace = one(r, "t", "T"), one(r, "", "x", "X")
 	}
-	if r.isWild() && r.rarely(3) {
-		p.Spec.Hostname, template.Spec.Hostname = "A", "A"
-	}
 	of := func(apiVersion, kind string) metav1.TypeMeta {
 		return metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}
 	}
@@ -53,7 +50,7 @@ func (r randomPods) workload() runtime.Object {
 	}
 	job := r.job(template)
 	return &batchv1.CronJob{TypeMeta: of("batch/v1", "CronJob"), ObjectMeta: meta, Spec: batchv1.CronJobSpec{
-		Schedule:          one(r, "*/5 * * * *", "@daily", "", "* * * *", "TZ=UTC * * * * *", "TZ=x"),
+		Schedule:          one(r, "*/5 * * * *", "@daily"),
 		ConcurrencyPolicy: one[batchv1.ConcurrencyPolicy](r, "", "Forbid", "Replace", "forbid"),
 		Suspend:           one(r, nil, new(true)),
 		JobTemplate: batchv1.JobTemplateSpec{
@@ -113,23 +110,15 @@ func (r randomPods) job(template v1.PodTemplateSpec) batchv1.JobSpec {
 		return new(one(r, values...))
 	}
 	template.Spec.RestartPolicy = one[v1.RestartPolicy](r, "Never", "OnFailure", "", "Always", "never")
-	if r.rarely(10) {
-		template.Labels = map[string]string{one(r, "a", "job-name", "controller-uid",
-			"batch.kubernetes.io/job-name"): one(r, "web", "a")}
-	}
 	s := batchv1.JobSpec{
 		Template: template, Parallelism: number(2, 0, -1, 1), Completions: number(3, 0, 1, -1),
 		BackoffLimit:          number(6, 0, -1),
 		ActiveDeadlineSeconds: one(r, nil, nil, new(int64(60)), new(int64(-1))),
 		BackoffLimitPerIndex:  one(r, nil, nil, new(int32(1))),
-		CompletionMode: one(r, nil, nil, new(batchv1.IndexedCompletion), new(batchv1.NonIndexedCompletion),
-			new(batchv1.CompletionMode("x"))),
-		ManualSelector: one(r, nil, nil, new(true), new(false)), Suspend: one(r, nil, new(true)),
+		CompletionMode:        one(r, nil, nil, new(batchv1.NonIndexedCompletion), new(batchv1.CompletionMode("x"))),
+		Suspend:               one(r, nil, new(true)),
 	}
-	if r.isWild() || s.ManualSelector != nil {
-		s.Selector = r.selector(&s.Template)
-	}
-	if r.rarely(6) {
+	if r.rarely(6) && template.Spec.RestartPolicy == "Never" {
 		s.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
 			Action: one(r, batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionIgnore,
 				batchv1.PodFailurePolicyActionFailIndex, "x"),

@@ -114,10 +114,6 @@ func TestValidate(t *testing.T) {
 			func(p *v1.Pod) { p.Annotations = map[string]string{"?": ""} }},
 		{`spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"`,
 			func(p *v1.Pod) { p.Spec.RestartPolicy = "Sometimes" }},
-		{`spec.dnsPolicy: Unsupported value: "X": supported values: "ClusterFirstWithHostNet", "ClusterFirst", ` +
-			`"Default", "None"`, func(p *v1.Pod) {
-			p.Spec.DNSPolicy = "X"
-		}},
 		{`spec.activeDeadlineSeconds: Invalid value: 0: must be between 1 and 2147483647, inclusive`,
 			func(p *v1.Pod) { p.Spec.ActiveDeadlineSeconds = ptr.To[int64](0) }},
 		{"", func(p *v1.Pod) { p.Spec.ActiveDeadlineSeconds = ptr.To[int64](1) }},
@@ -206,11 +202,6 @@ func TestValidate(t *testing.T) {
 			p.Spec.HostNetwork = true
 			app(p).Ports = []v1.ContainerPort{{ContainerPort: 1, HostPort: 5}}
 		}},
-		{`spec.containers[0].env[0].valueFrom: Invalid value: "": may not be specified when ` + "`value` is not empty",
-			func(p *v1.Pod) {
-				app(p).Env = []v1.EnvVar{{Name: "A", Value: "b",
-					ValueFrom: &v1.EnvVarSource{FieldRef: &v1.ObjectFieldSelector{FieldPath: "metadata.name"}}}}
-			}},
 		{`spec.initContainers[0].startupProbe: Forbidden: may not be set for init containers without restartPolicy=Always`,
 			func(p *v1.Pod) {
 				p.Spec.InitContainers = []v1.Container{{Name: "i", Image: "x",

@@ -62,27 +62,6 @@ func validateCommon(c *v1.Container, names sets.Set[string], path *field.Path) f
 	}
 	errs = append(errs, oneOf(path.Child("imagePullPolicy"), c.ImagePullPolicy, v1.PullAlways, v1.PullIfNotPresent,
 		v1.PullNever)...)
-	errs = append(errs, oneOf(path.Child("terminationMessagePolicy"), c.TerminationMessagePolicy,
-		v1.TerminationMessageReadFile, v1.TerminationMessageFallbackToLogsOnError)...)
 	errs = append(errs, validatePorts(c.Ports, path.Child("ports"))...)
-	errs = append(errs, validateResources(&c.Resources, path.Child("resources"))...)
-	return append(errs, validateEnv(c.Env, path.Child("env"))...)
-}
-
-// validateEnv checks environment variables. Since 1.34, names can have almost all characters.
-// (ValidateEnv)
-func validateEnv(vars []v1.EnvVar, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	for i, v := range vars {
-		if v.Name == "" {
-			errs = append(errs, field.Required(path.Index(i).Child("name"), ""))
-		} else {
-			errs = append(errs, invalid(path.Index(i).Child("name"), v.Name, validation.IsRelaxedEnvVarName(v.Name))...)
-		}
-		if v.ValueFrom != nil && v.Value != "" {
-			errs = append(errs, field.Invalid(path.Index(i).Child("valueFrom"), "",
-				"may not be specified when `value` is not empty"))
-		}
-	}
-	return errs
+	return append(errs, validateResources(&c.Resources, path.Child("resources"))...)
 }

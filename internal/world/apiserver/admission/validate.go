@@ -44,8 +44,6 @@ func validateSpec(spec *v1.PodSpec, path *field.Path) field.ErrorList {
 	errs := validateNames(spec, path)
 	errs = append(errs, oneOf(path.Child("restartPolicy"), spec.RestartPolicy,
 		v1.RestartPolicyAlways, v1.RestartPolicyOnFailure, v1.RestartPolicyNever)...)
-	errs = append(errs, oneOf(path.Child("dnsPolicy"), spec.DNSPolicy,
-		v1.DNSClusterFirstWithHostNet, v1.DNSClusterFirst, v1.DNSDefault, v1.DNSNone)...)
 	if deadline := spec.ActiveDeadlineSeconds; deadline != nil && (*deadline < 1 || *deadline > math.MaxInt32) {
 		errs = append(errs, field.Invalid(path.Child("activeDeadlineSeconds"), *deadline,
 			validation.InclusiveRangeError(1, math.MaxInt32)))
@@ -69,19 +67,12 @@ func validateSpec(spec *v1.PodSpec, path *field.Path) field.ErrorList {
 	return append(errs, validateHostPorts(spec, path)...)
 }
 
-// validateNames checks the fields of a pod that hold names.
+// validateNames checks the names of the node and of readiness gates.
 func validateNames(spec *v1.PodSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	check := func(name, value string, valid func(string) []string) {
-		if value != "" {
-			errs = append(errs, invalid(path.Child(name), value, valid(value))...)
-		}
+	if spec.NodeName != "" {
+		errs = invalid(path.Child("nodeName"), spec.NodeName, validation.IsDNS1123Subdomain(spec.NodeName))
 	}
-	check("hostname", spec.Hostname, validation.IsDNS1123Label)
-	check("subdomain", spec.Subdomain, validation.IsDNS1123Label)
-	check("nodeName", spec.NodeName, validation.IsDNS1123Subdomain)
-	check("serviceAccountName", spec.ServiceAccountName, validation.IsDNS1123Subdomain)
-	check("priorityClassName", spec.PriorityClassName, validation.IsDNS1123Subdomain)
 	for i, gate := range spec.ReadinessGates {
 		errs = append(errs, invalid(path.Child("readinessGates").Index(i).Child("conditionType"),
 			string(gate.ConditionType),

@@ -81,7 +81,7 @@ func validateSelector(kind string, selector *metav1.LabelSelector, template map[
 	}
 	errs = append(errs, metavalidation.ValidateLabelSelector(selector, metavalidation.LabelSelectorValidationOptions{},
 		path)...)
-	if selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) == 0 && kind != "job" {
+	if selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) == 0 {
 		errs = append(errs, field.Invalid(path, selector, "empty selector is invalid for "+kind))
 	}
 	matcher, err := metav1.LabelSelectorAsSelector(selector)
