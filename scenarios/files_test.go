@@ -111,7 +111,7 @@ func TestLoadErrors(t *testing.T) {
 		{"blank", `blank/b.yaml:10:22: spec.pods[0].name: there is no workload "wbe" in this file (did you mean "web"?)`},
 		{"large.yaml", "large.yaml: cannot be read: it has more than 4 MiB"},
 		{"bad", `bad/one.yaml:5:22: spec.pods[0].name: there is no workload "web" in this file
-bad/two.yaml:1:4: not valid YAML: did not find expected node content: the document ends in a list or mapping in brackets
+bad/two.yaml:1:4: not valid YAML: did not find expected node content
 bad/values.yaml:1:1: apiVersion: is required: every document names its type, as in apiVersion: v1, kind: Pod
 bad/values.yaml:1:1: kind: is required: every document names its type, as in apiVersion: v1, kind: Pod`},
 		{"good.yaml bad/one.yaml", `bad/one.yaml:5:22: spec.pods[0].name: there is no workload "web" in this file`},

@@ -3,12 +3,13 @@ package strict
 import (
 	"encoding"
 	"encoding/json"
-	"errors"
 	"reflect"
 	"regexp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // Unmarshaler is a type that decodes itself from a node and reports errors through the node.
@@ -74,11 +75,12 @@ func decodeItself(n *Node, v reflect.Value) bool {
 	case t == quantityType && isHugeQuantity(n):
 		n.Errorf("must be a quantity of at most %d characters with an exponent from -99 to 99", maxQuantity)
 	case t.Implements(jsonUnmarshalerType):
+		example, has := examples[v.Type()]
 		switch err := pointer.Interface().(json.Unmarshaler).UnmarshalJSON(n.JSON()); {
-		case errors.As(err, new(*json.UnmarshalTypeError)): // its text has names of Go types
-			n.Errorf("must not be %s", n.describe())
+		case err != nil && has:
+			n.Errorf("must be %s, not %s", example, n.describe())
 		case err != nil:
-			n.Errorf("%s is invalid: %s", n.describe(), err)
+			n.Errorf("must not be %s", n.describe())
 		}
 	case t.Implements(textUnmarshalerType):
 		fresh := reflect.New(v.Type())
@@ -93,6 +95,16 @@ func decodeItself(n *Node, v reflect.Value) bool {
 		return false
 	}
 	return true
+}
+
+// examples describe types whose decoding method has errors with the words of Go.
+var examples = map[reflect.Type]string{
+	reflect.TypeFor[resource.Quantity]():  "a quantity such as 100m or 1Gi",
+	reflect.TypeFor[intstr.IntOrString](): "a number or a string",
+	reflect.TypeFor[metav1.Time]():        "a time such as 2006-01-02T15:04:05Z",
+	reflect.TypeFor[metav1.MicroTime]():   "a time such as 2006-01-02T15:04:05.000000Z",
+	reflect.TypeFor[metav1.Duration]():    "a duration such as 30s",
+	reflect.TypeFor[metav1.FieldsV1]():    "a mapping",
 }
 
 // maxQuantity is the maximum length of a quantity in bytes.
@@ -127,7 +139,8 @@ func decodeStruct(n *Node, v reflect.Value) {
 			continue
 		}
 		index, known := info.fields[n.Keys[i].Name]
-		if !known && slices.Contains(newer[v.Type().PkgPath()+"."+v.Type().Name()], n.Keys[i].Name) {
+		if !known && (n.collector().open ||
+			slices.Contains(newer[v.Type().PkgPath()+"."+v.Type().Name()], n.Keys[i].Name)) {
 			continue
 		}
 		if !known {

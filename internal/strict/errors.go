@@ -69,6 +69,7 @@ func (e Errors) Error() string {
 type Collector struct {
 	errs Errors
 	more int
+	open bool // Decode skips fields that a type does not have
 }
 
 // Add adds an error, and shortens a very long message. Beyond MaxErrors it only counts.

@@ -189,25 +189,27 @@ func (n *Node) settle() {
 }
 
 func (n *Node) errorAt(pos Pos, format string, args ...any) {
-	root := n
-	for ; root.parent != nil; root = root.parent {
-		root.bad = true
+	for bad := n; bad != nil; bad = bad.parent {
+		bad.bad = true
 	}
-	root.bad = true
-	if root.errs.full() {
-		root.errs.more++
+	errs := n.collector()
+	if errs.full() {
+		errs.more++
 		return
 	}
-	root.errs.Add(Error{Pos: pos, Path: n.Path(), Message: fmt.Sprintf(format, args...)})
+	errs.Add(Error{Pos: pos, Path: n.Path(), Message: fmt.Sprintf(format, args...)})
 }
 
-// Full reports whether further errors are only counted.
-func (n *Node) Full() bool {
+// collector returns the collector of the errors of the document.
+func (n *Node) collector() *Collector {
 	for n.parent != nil {
 		n = n.parent
 	}
-	return n.errs.full()
+	return n.errs
 }
+
+// Full reports whether further errors are only counted.
+func (n *Node) Full() bool { return n.collector().full() }
 
 // Bad reports whether the node or a part of it is wrong.
 func (n *Node) Bad() bool { return n.bad }

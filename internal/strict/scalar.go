@@ -68,13 +68,9 @@ func decodeInt(n *Node, v reflect.Value) {
 
 // decodeBytes decodes base64, the notation of Kubernetes for bytes.
 func decodeBytes(n *Node, v reflect.Value) {
-	if n.Kind != Scalar || n.Tag != "!!str" {
-		n.Errorf("must be text in base64, not %s", n.describe())
-		return
-	}
 	data, err := base64.StdEncoding.DecodeString(n.Value)
-	if err != nil {
-		n.Errorf("is not base64: %s", err)
+	if err != nil || n.Kind != Scalar || n.Tag != "!!str" {
+		n.Errorf("must be text in base64, not %s", n.describe())
 		return
 	}
 	v.SetBytes(data)
