@@ -324,7 +324,7 @@ func toJSON(t testing.TB, r *explore.Result) []byte {
 func TestReadWitnessErrors(t *testing.T) {
 	const head = `{"apiVersion": "probesim.dev/v1alpha1", "kind": "Witness", `
 	for _, test := range []struct{ data, want string }{
-		{"{\n  \"kind\": \"Witness\",\n", "w.json:2:23: is not a witness of 'probesim explore': from here on, it is " +
+		{"{\n  \"kind\": \"Witness\",\n", "w.json:2:21: is not a witness of 'probesim explore': from here on, it is " +
 			"not valid JSON"},
 		{"", "w.json:1:1: is not a witness of 'probesim explore': from here on, it is not valid JSON"},
 		{"kind: Witness", "w.json:1:1: is not a witness of 'probesim explore': from here on, it is not valid JSON"},

@@ -30,7 +30,7 @@ func (w *failing) Write(p []byte) (int, error) {
 func TestWriteErrors(t *testing.T) {
 	commands := [][]string{{"version"}, {"completion", "bash"}, {"completion", "zsh"}, {"completion"}, {"--help"},
 		{"help", "run"}, {}}
-	for _, format := range runner.Formats {
+	for _, format := range runner.Formats() {
 		commands = append(commands, []string{"run", library, "-o", format})
 	}
 	recording := filepath.Join(t.TempDir(), "pod.yaml")

@@ -185,7 +185,7 @@ func TestHostileScenario(t *testing.T) {
 	s := &session{t, t.TempDir()}
 	file := s.write("hostile.yaml", hostileScenario())
 	others := [][]string{{"--verbose"}, {"--seed", "1..3"}, {"--until", "40s"}}
-	for i, format := range runner.Formats {
+	for i, format := range runner.Formats() {
 		flags := [][]string{nil, others[i%len(others)]}
 		if long.Enabled() {
 			flags = append([][]string{nil}, others...)
@@ -343,7 +343,7 @@ func TestHostileFilesAreListed(t *testing.T) {
 		all := strings.Join(payloads, " ")
 		s.write(strconv.Itoa(i)+"\n::error::x##[x]\u202e.yaml", strings.ReplaceAll(text, "PAYLOAD", strconv.Quote(all)))
 	}
-	for _, format := range runner.Formats {
+	for _, format := range runner.Formats() {
 		out := s.run("run", s.dir, "--keep-going", "--kubernetes", "v1.37", "-o", format)
 		if format == "junit" {
 			wellFormed(t, out)
@@ -366,7 +366,7 @@ func TestHostileFileNames(t *testing.T) {
 		s := &session{t, t.TempDir()}
 		file := s.write(filepath.Join(name, name+".yaml"), pod+scenario)
 		manifest := s.write(name+".yml", pod)
-		for _, format := range runner.Formats {
+		for _, format := range runner.Formats() {
 			out := s.run("run", file, "-o", format)
 			if format == "junit" {
 				wellFormed(t, out)

@@ -68,7 +68,7 @@ func newRun() *cobra.Command {
 
 func (o *runOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	addOutput(cmd, &o.output, "", runner.Formats)
+	addOutput(cmd, &o.output, "", runner.Formats())
 	flags.StringVar(&o.seed, "seed", "", seedUsage)
 	flags.StringVar(&o.from, "from", "", "Draw the timeline and its events from this virtual `time`, for example "+
 		"60s. --until is the end of both.")
@@ -190,7 +190,7 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 		err = o.checkIgnored(cmd)
 	}
 	if err == nil {
-		err = o.also.parse(slices.DeleteFunc(slices.Clone(runner.Formats),
+		err = o.also.parse(slices.DeleteFunc(slices.Clone(runner.Formats()),
 			func(f string) bool { return f == "github" }))
 	}
 	if err != nil {
@@ -324,7 +324,7 @@ func (o *runOptions) parse() (s runner.Selection, err error) {
 // checkFormat rejects formats that do not exist, or that do not go with other flags.
 func (o *runOptions) checkFormat() error {
 	if o.output != "" {
-		if err := checkOutput(o.output, runner.Formats); err != nil {
+		if err := checkOutput(o.output, runner.Formats()); err != nil {
 			return err
 		}
 	}

@@ -1,8 +1,6 @@
 package runner
 
 import (
-	"slices"
-
 	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios/format"
@@ -20,12 +18,13 @@ type position struct{ line, column int }
 
 // keepFailures drops the failures of a run from memory unless a report at the end shows them.
 func (out *output) keepFailures(run *report.Run) {
-	if slices.Contains([]string{"json", "junit", "github"}, out.format) {
+	if out.format.failures {
 		return
 	}
 	for i := range run.Expectations {
 		e := &run.Expectations[i]
-		if at := (position{e.Line, e.Column}); len(e.Failures) > 0 && out.summarize > 0 && !out.kept.explained[at] {
+		if at := (position{e.Line, e.Column}); len(e.Failures) > 0 && out.format.summarize > 0 &&
+			!out.kept.explained[at] {
 			out.kept.explained[at] = true
 			for j := range e.Failures {
 				e.Failures[j].Around = []report.Line{}

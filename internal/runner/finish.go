@@ -3,11 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"slices"
 
-	"probesim.dev/internal/runner/actions"
 	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/strict"
@@ -19,7 +15,7 @@ import (
 func (out *output) finish(ctx context.Context) (report.Outcome, error) {
 	out.progress.Stop()
 	ended := ctx.Err() != nil && out.completed() < len(out.jobs)
-	if ended && slices.Contains([]string{"json", "junit", "html", "github"}, out.format) {
+	if ended && out.format.all {
 		out.addSkipped()
 	}
 	worst := report.Worst(out.cases)
@@ -28,8 +24,8 @@ func (out *output) finish(ctx context.Context) (report.Outcome, error) {
 	}
 	err := out.summarizeRest()
 	out.cases = append(out.cases, invalidCases(out.invalid)...)
-	if err == nil {
-		err = out.writeReport()
+	if err == nil && out.format.finish != nil {
+		err = out.format.finish(out)
 	}
 	if err != nil {
 		return worst, err
@@ -56,50 +52,10 @@ func (out *output) onlyInvalid() bool {
 // isInvalid reports whether an error is about a place in a file.
 func isInvalid(err error) bool { return errors.As(err, new(strict.Error)) }
 
-// writeReport writes the report over all cases.
-func (out *output) writeReport() error {
-	switch out.format {
-	case "json":
-		return report.JSON(out.stdout, out.cases)
-	case "junit":
-		return report.JUnit(out.stdout, out.cases)
-	case "html":
-		return out.page.Write(out.stdout, out.cases)
-	case "perfetto":
-		return out.perfetto.Close()
-	case "github":
-		return out.writeGitHub()
-	case "timeline", "summary", "lines":
-		if out.emitted == 0 || len(out.jobs) == 1 && len(out.invalid) == 0 {
-			return nil
-		}
-		if len(out.jobs) == 1 && out.format == "timeline" {
-			fmt.Fprintln(out.stdout)
-		}
-		return report.Summary(out.stdout, out.cases, out.text)
-	}
-	return nil
-}
-
-// writeGitHub writes the summary of the log, the annotations, and the summary of the job.
-func (out *output) writeGitHub() error {
-	err := report.Summary(out.stdout, out.cases, out.text)
-	if err == nil {
-		err = report.GitHub(out.commands, out.cases, actions.Path)
-	}
-	if err == nil {
-		err = actions.Summary(func(w io.Writer) error { return report.Markdown(w, out.cases) })
-	}
-	if len(out.invalid) > 0 {
-		actions.Annotate(out.commands, "invalid scenario file", "nothing was run", out.invalid)
-	}
-	return err
-}
-
 // summarizeRest writes the summary of a case that was interrupted. It is about the completed runs.
 func (out *output) summarizeRest() error {
 	n := len(out.cases)
-	if out.emitted == 0 || out.emitted == len(out.jobs) || out.format == "github" {
+	if out.emitted == 0 || out.emitted == len(out.jobs) || out.format.name == "github" {
 		return nil
 	}
 	j, c := out.jobs[out.emitted-1], &out.cases[n-1]

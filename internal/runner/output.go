@@ -16,13 +16,9 @@ import (
 	"probesim.dev/internal/show/perfetto"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/show/summary"
-	"probesim.dev/internal/show/why"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/format"
 )
-
-// Formats are the values of Options.Format.
-var Formats = []string{"timeline", "summary", "lines", "jsonl", "json", "junit", "html", "perfetto", "github"}
 
 // maxTimelines is the largest number of runs for which timeline is the default format. Cases with
 // more runs get a summary instead of a line for each run.
@@ -31,7 +27,7 @@ const maxTimelines = 4
 // Options say what to write about runs, and where. With the zero value, the formats are those of
 // people, and nothing is written.
 type Options struct {
-	Format         string    // one of Formats; empty: timeline, or summary if there are many runs
+	Format         string    // one of Formats(); empty: timeline, or summary if there are many runs
 	Verbose        bool      // include internal records in traces
 	AllRuns        bool      // include all runs in a page or a Perfetto file
 	Stdout, Stderr io.Writer // nil: io.Discard
@@ -42,7 +38,7 @@ type Options struct {
 
 // output writes the results of runs.
 type output struct {
-	format   string
+	format   *outputFormat
 	verbose  bool
 	stdout   io.Writer
 	commands io.Writer // stdout for commands to GitHub
@@ -51,9 +47,6 @@ type output struct {
 	jobs     []*Job
 	pad      int // width of the name column in lines
 	progress *Progress
-	// summarize is the number of runs from which a case gets a summary instead of a line for each
-	// run; 0 means never.
-	summarize int
 
 	invalid     scenarios.Errors // of files that did not run
 	emitted     int              // number of jobs in cases
@@ -102,25 +95,16 @@ func Write(ctx context.Context, jobs []*Job, o Options) (report.Outcome, error) 
 
 func newOutput(jobs []*Job, o Options) *output {
 	o.Stdout, o.Stderr = cmp.Or(o.Stdout, io.Discard), cmp.Or(o.Stderr, io.Discard)
-	out := &output{format: o.Format, verbose: o.Verbose, stdout: o.Stdout, commands: o.Stdout, stderr: o.Stderr,
-		jobs: jobs, invalid: o.Invalid}
-	if out.format == "" {
-		out.format = "timeline"
-		if len(jobs) > maxTimelines {
-			out.format, out.summarize = "summary", maxTimelines+1
-		}
-	}
-	switch o.Format {
-	case "summary":
-		out.summarize = 2
-	case "github", "jsonl":
-		out.summarize = maxTimelines + 1
+	out := &output{
+		format: formatOf(o.Format, len(jobs)), verbose: o.Verbose, stdout: o.Stdout, commands: o.Stdout,
+		stderr: o.Stderr,
+		jobs:   jobs, invalid: o.Invalid,
 	}
 	out.text = terminal.Options(out.stdout)
-	switch out.format {
-	case "timeline", "summary", "lines", "github":
+	switch {
+	case out.format.text:
 		out.stdout = terminal.Safe(out.stdout)
-	case "html", "perfetto":
+	case out.format.large != "":
 		out.size = &sizeWriter{Writer: out.stdout}
 		out.stdout = out.size
 	}
@@ -143,13 +127,13 @@ func pad(jobs []*Job) int {
 func (out *output) startProgress() {
 	out.progress.Stop()
 	jobs := slices.DeleteFunc(slices.Clone(out.jobs), func(j *Job) bool { return !j.shown() })
-	out.progress = newProgress(out.stderr, jobs, out.format != "jsonl") // scripts expect only failures on stderr
+	out.progress = newProgress(out.stderr, jobs, out.format.name != "jsonl") // scripts expect only failures on stderr
 }
 
 // run runs a job and renders its output. Several goroutines call it.
 func (out *output) run(ctx context.Context, j *Job) finished {
 	switch {
-	case out.format == "jsonl" && len(out.jobs) == 1:
+	case out.format.name == "jsonl" && len(out.jobs) == 1:
 		return out.stream(ctx, j)
 	case !j.shown():
 		return *j.surveyed
@@ -160,25 +144,10 @@ func (out *output) run(ctx context.Context, j *Job) finished {
 func (out *output) render(s *Run) finished {
 	m := finished{run: s.Report(), results: s.Results}
 	var b bytes.Buffer
-	switch out.format {
-	case "timeline":
-		out.timeline(&b, m.run, s)
-	case "summary", "lines", "github":
-		if !out.summarizes(s.Job) {
-			report.RunLine(&b, m.run, out.pad, out.text)
-			m.detail = out.detail(m.run)
-		}
-	case "junit":
-		report.Timeline(&b, m.run, report.Options{Width: 120})
-		m.run.Output = b.String()
-		b.Reset()
-	case "html":
-		m.run.Why = why.New(s.Records, s.Pods(), s.End)
-		m.err = html.Section(&b, m.run)
-		m.run.Output = b.String()
-		b.Reset()
+	if out.format.render != nil {
+		out.format.render(out, &b, &m, s)
 	}
-	if out.format != "perfetto" && out.format != "jsonl" { // emit writes these, because they are larger than the trace
+	if !out.format.trace { // emit writes traces, because they are larger than the records
 		m.run.Records, m.run.Why = nil, nil
 	}
 	m.text = b.Bytes()
@@ -215,9 +184,12 @@ func (out *output) emit(i int, m finished) error {
 		c.Statistics.Add(m.run.SeedOrZero(), m.run.Pods)
 	}
 	m.run.Pods = nil
-	if err := out.add(j, m.run); err != nil {
-		return err
+	if out.format.add != nil {
+		if err := out.format.add(out, j, m.run); err != nil {
+			return err
+		}
 	}
+	m.run.Records = nil
 	out.keepFailures(m.run)
 	if j.Runs == 1 {
 		return nil
@@ -227,28 +199,6 @@ func (out *output) emit(i int, m finished) error {
 		return out.endCase(c)
 	}
 	return nil
-}
-
-func (out *output) add(j *Job, run *report.Run) (err error) {
-	switch out.format {
-	case "junit":
-		out.keepShown(run)
-	case "html":
-		out.page.Add(run)
-	case "perfetto":
-		if j.shown() {
-			err = out.perfetto.Add(run, len(out.jobs) > 1)
-		}
-	case "jsonl":
-		if run.Records != nil {
-			err = writeTrace(out.stdout, j.Plan, run.Records)
-		}
-		if err == nil && !out.summarizes(j) {
-			err = out.writeFailures(run.Expectations, run.Err, run.Replay)
-		}
-	}
-	run.Records = nil
-	return err
 }
 
 // emitSurveyed emits the results of a survey after an interrupt.
@@ -262,20 +212,8 @@ func (out *output) emitSurveyed() error {
 }
 
 // summarizes reports whether the case of a job gets a summary.
-func (out *output) summarizes(j *Job) bool { return out.summarize > 0 && j.Runs >= out.summarize }
-
-// keepShown drops the text of runs that the JUnit report does not show: it shows the first
-// unsuccessful run of a case, or the first run.
-func (out *output) keepShown(run *report.Run) {
-	switch {
-	case out.drawn == nil:
-		out.drawn = run
-	case out.drawn.Outcome() == report.OK && run.Outcome() != report.OK:
-		out.drawn.Output = ""
-		out.drawn = run
-	default:
-		run.Output = ""
-	}
+func (out *output) summarizes(j *Job) bool {
+	return out.format.summarize > 0 && j.Runs >= out.format.summarize
 }
 
 // caseOf returns the case of a job. It adds a case if the previous job belongs to another one.
@@ -289,8 +227,7 @@ func (out *output) caseOf(i int) *report.Case {
 	return &out.cases[len(out.cases)-1]
 }
 
-// addSkipped adds the runs that did not complete as interrupted. A report without them would read
-// as a success.
+// addSkipped adds the runs that did not complete as interrupted.
 func (out *output) addSkipped() {
 	for i := out.emitted; i < len(out.jobs); i++ {
 		j, c := out.jobs[i], out.caseOf(i)
@@ -302,19 +239,18 @@ func (out *output) addSkipped() {
 func (out *output) endCase(c *report.Case) error {
 	c.Expectations = simulate.Expectations(expect.Some(out.group))
 	c.Unproven = c.Common()
-	switch out.format {
-	case "timeline", "summary", "lines", "github":
-		if out.summarizes(out.jobs[out.emitted-1]) {
-			return report.CaseSummary(out.stdout, c, out.pad, out.text)
-		}
+	summarizes := out.summarizes(out.jobs[out.emitted-1])
+	switch {
+	case out.format.text && summarizes:
+		return report.CaseSummary(out.stdout, c, out.pad, out.text)
+	case out.format.text:
 		return report.CaseLine(out.stdout, c, out.pad, out.text)
-	case "jsonl":
-		switch {
-		case !out.summarizes(out.jobs[out.emitted-1]):
-			return out.writeFailures(c.Expectations, nil, "")
-		case c.Outcome() != report.OK:
-			return report.CaseSummary(out.stderr, c, 0, report.Options{})
-		}
+	case out.format.name != "jsonl":
+		return nil
+	case !summarizes:
+		return out.writeFailures(c.Expectations, nil)
+	case c.Outcome() != report.OK:
+		return report.CaseSummary(out.stderr, c, 0, report.Options{})
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ const MaxShown = 10
 // chooses the runs to show. Those run again when the report needs their traces, which have the same
 // records then: a run takes less time than its part of a report, and much less memory.
 func (out *output) survey(ctx context.Context, p pool.Options, all bool) error {
-	if all || out.format != "html" && out.format != "perfetto" {
+	if all || out.format.large == "" {
 		return nil
 	}
 	var large []*Job
@@ -57,11 +57,10 @@ func (out *output) survey(ctx context.Context, p pool.Options, all bool) error {
 		return nil
 	})
 	if err == nil && ctx.Err() == nil {
-		runs, what := len(out.jobs), map[string]string{"html": "page has timelines",
-			"perfetto": "file has the traces"}[out.format]
+		runs := len(out.jobs)
 		shown := runs - len(slices.DeleteFunc(slices.Clone(out.jobs), (*Job).shown))
 		fmt.Fprintf(out.stderr, "probesim: the %s of %d of %d runs: for scenarios with more than %d, the failed and "+
-			"the worst ones; --all-runs includes all\n", what, shown, runs, MaxShown)
+			"the worst ones; --all-runs includes all\n", out.format.large, shown, runs, MaxShown)
 	}
 	return err
 }

@@ -18,7 +18,8 @@ import (
 )
 
 // timeline writes the heading, timeline, events and expectations of a run.
-func (out *output) timeline(b *bytes.Buffer, run *report.Run, s *Run) {
+func (out *output) timeline(b *bytes.Buffer, m *finished, s *Run) {
+	run := m.run
 	report.Heading(b, run, out.text)
 	window := out.text
 	window.From = s.Job.from
@@ -95,20 +96,18 @@ func (out *output) writeDetail(m finished) error {
 // first one writes them.
 func (out *output) writeNotes(run *report.Run, first bool) error {
 	switch {
-	case !first:
+	case !first || !out.format.notes:
 		return nil
-	case out.format == "summary" || out.format == "lines" || out.format == "github":
-		o := out.text
-		o.Indent = 2
-		return report.Notes(out.stdout, run.Notes, o)
-	case out.format == "jsonl" || out.format == "perfetto":
-		return report.Notes(out.stderr, run.Notes, report.Options{}) // stdout has the trace
+	case out.format.trace:
+		return report.Notes(out.stderr, run.Notes, report.Options{})
 	}
-	return nil
+	o := out.text
+	o.Indent = 2
+	return report.Notes(out.stdout, run.Notes, o)
 }
 
 // writeFailures writes failures to stderr, because stdout has the trace.
-func (out *output) writeFailures(expectations []report.Expectation, err error, replay string) error {
+func (out *output) writeFailures(expectations []report.Expectation, err error) error {
 	if err != nil && err != simulate.ErrInterrupted {
 		fmt.Fprintf(out.stderr, "ERROR    %v\n", err)
 	}
