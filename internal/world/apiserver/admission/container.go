@@ -23,16 +23,16 @@ func validateInitContainer(c *v1.Container, names sets.Set[string], grace int64,
 		return validateContainer(c, names, grace, path)
 	}
 	errs := append(validateCommon(c, names, path), validateInitRestart(c, path)...)
-	forbid := func(name string, set bool) {
-		if set {
-			errs = append(errs, field.Forbidden(path.Child(name),
-				"may not be set for init containers without restartPolicy=Always"))
-		}
+	forbid := func(name string) {
+		errs = append(errs, field.Forbidden(path.Child(name),
+			"may not be set for init containers without restartPolicy=Always"))
 	}
-	forbid("lifecycle", c.Lifecycle != nil)
-	forbid("livenessProbe", c.LivenessProbe != nil)
-	forbid("readinessProbe", c.ReadinessProbe != nil)
-	forbid("startupProbe", c.StartupProbe != nil)
+	if c.Lifecycle != nil {
+		forbid("lifecycle")
+	}
+	for _, probe := range probes(c) {
+		forbid(probe.name)
+	}
 	for i, policy := range c.ResizePolicy {
 		if policy.RestartPolicy == v1.RestartContainer {
 			errs = append(errs, field.Invalid(path.Child("resizePolicy").Index(i).Child("restartPolicy"),

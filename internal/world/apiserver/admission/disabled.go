@@ -46,14 +46,18 @@ func (d *dropper) container(c *v1.Container, path *field.Path, init bool) {
 	if !d.p.ContainerRestartRules {
 		d.restartRules(c, path, init)
 	}
-	for name, probe := range probes(c) {
-		d.unset(probe.HTTPGet, "Protocol", d.p.H2CContainerProbe, path.Child(name, "httpGet", "protocol"),
-			"H2CContainerProbe")
-		d.unset(probe.GRPC, "Mode", d.p.GRPCContainerProbeTLS, path.Child(name, "grpc", "mode"),
+	for at, get := range httpGets(c, path) {
+		d.unset(get, "Protocol", d.p.H2CContainerProbe, at.Child("protocol"), "H2CContainerProbe")
+	}
+	for _, probe := range probes(c) {
+		d.unset(probe.value.GRPC, "Mode", d.p.GRPCContainerProbeTLS, path.Child(probe.name, "grpc", "mode"),
 			"GRPCContainerProbeTLS")
 	}
-	if c.Lifecycle != nil {
-		d.lifecycle(c, path.Child("lifecycle"))
+	if c.Lifecycle != nil && c.Lifecycle.StopSignal != nil && !d.p.ContainerStopSignals {
+		d.drop(path.Child("lifecycle", "stopSignal"), "ContainerStopSignals")
+		if c.Lifecycle.StopSignal = nil; *c.Lifecycle == (v1.Lifecycle{}) {
+			c.Lifecycle = nil
+		}
 	}
 }
 
@@ -69,23 +73,6 @@ func (d *dropper) restartRules(c *v1.Container, path *field.Path, init bool) {
 		d.drop(path.Child("restartPolicyRules"), gate)
 	}
 	podutil.RemoveRestartPolicyRules(c)
-}
-
-func (d *dropper) lifecycle(c *v1.Container, path *field.Path) {
-	if h := c.Lifecycle.PostStart; h != nil {
-		d.unset(h.HTTPGet, "Protocol", d.p.H2CContainerProbe, path.Child("postStart", "httpGet", "protocol"),
-			"H2CContainerProbe")
-	}
-	if h := c.Lifecycle.PreStop; h != nil {
-		d.unset(h.HTTPGet, "Protocol", d.p.H2CContainerProbe, path.Child("preStop", "httpGet", "protocol"),
-			"H2CContainerProbe")
-	}
-	if c.Lifecycle.StopSignal != nil && !d.p.ContainerStopSignals {
-		d.drop(path.Child("stopSignal"), "ContainerStopSignals")
-		if c.Lifecycle.StopSignal = nil; *c.Lifecycle == (v1.Lifecycle{}) {
-			c.Lifecycle = nil
-		}
-	}
 }
 
 // unset clears a field of a handler, which may be a nil pointer, unless keep is set. It finds the

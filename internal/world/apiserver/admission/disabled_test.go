@@ -49,8 +49,8 @@ func TestDropGated(t *testing.T) {
 	dropped := DropDisabled(profile.V1_37, got)
 	want := []Dropped{
 		{"spec.containers[0].livenessProbe.httpGet.protocol", "H2CContainerProbe"},
-		{"spec.containers[0].readinessProbe.grpc.mode", "GRPCContainerProbeTLS"},
 		{"spec.containers[0].lifecycle.preStop.httpGet.protocol", "H2CContainerProbe"},
+		{"spec.containers[0].readinessProbe.grpc.mode", "GRPCContainerProbeTLS"},
 		{"spec.containers[0].lifecycle.stopSignal", "ContainerStopSignals"},
 		{"spec.containers[1].lifecycle.stopSignal", "ContainerStopSignals"},
 	}

@@ -3,6 +3,7 @@ package admission
 import (
 	"iter"
 	"reflect"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -54,19 +55,13 @@ func validateActions(p profile.Profile, c *v1.Container, path *field.Path) field
 // validateHTTPGetAction)
 func validateGatedHandlers(p profile.Profile, c *v1.Container, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	for name, probe := range probes(c) {
-		if mode := optional(probe.GRPC, "Mode"); mode != nil && p.GRPCContainerProbeTLS {
-			errs = append(errs, oneOf(path.Child(name, "grpc", "mode"), *mode, "Plaintext", "TLS")...)
+	for _, probe := range probes(c) {
+		if mode := optional(probe.value.GRPC, "Mode"); mode != nil && p.GRPCContainerProbeTLS {
+			errs = append(errs, oneOf(path.Child(probe.name, "grpc", "mode"), *mode, "Plaintext", "TLS")...)
 		}
-		errs = append(errs, validateProtocol(p, probe.HTTPGet, path.Child(name, "httpGet"))...)
 	}
-	if c.Lifecycle != nil {
-		if h := c.Lifecycle.PostStart; h != nil {
-			errs = append(errs, validateProtocol(p, h.HTTPGet, path.Child("lifecycle", "postStart", "httpGet"))...)
-		}
-		if h := c.Lifecycle.PreStop; h != nil {
-			errs = append(errs, validateProtocol(p, h.HTTPGet, path.Child("lifecycle", "preStop", "httpGet"))...)
-		}
+	for at, get := range httpGets(c, path) {
+		errs = append(errs, validateProtocol(p, get, at)...)
 	}
 	return errs
 }
@@ -104,16 +99,42 @@ func validateProtocol(p profile.Profile, get *v1.HTTPGetAction, path *field.Path
 
 const http2 = "HTTP2"
 
-// probes returns the probes of a container with the names of their fields.
-func probes(c *v1.Container) iter.Seq2[string, *v1.Probe] {
-	return func(yield func(string, *v1.Probe) bool) {
-		for _, p := range []struct {
-			field string
-			probe *v1.Probe
-		}{{"livenessProbe", c.LivenessProbe}, {"readinessProbe", c.ReadinessProbe}, {"startupProbe", c.StartupProbe}} {
-			if p.probe != nil && !yield(p.field, p.probe) {
-				return
-			}
+// named is the value of a field, and the name of the field.
+type named[T any] struct {
+	name  string
+	value *T
+}
+
+// set returns the fields that have a value.
+func set[T any](fields ...named[T]) []named[T] {
+	return slices.DeleteFunc(fields, func(f named[T]) bool { return f.value == nil })
+}
+
+// probes returns the probes of a container.
+func probes(c *v1.Container) []named[v1.Probe] {
+	return set([]named[v1.Probe]{{"livenessProbe", c.LivenessProbe}, {"readinessProbe", c.ReadinessProbe},
+		{"startupProbe", c.StartupProbe}}...)
+}
+
+// hooks returns the hooks of a lifecycle, which may be nil.
+func hooks(l *v1.Lifecycle) []named[v1.LifecycleHandler] {
+	if l == nil {
+		return nil
+	}
+	return set([]named[v1.LifecycleHandler]{{"postStart", l.PostStart}, {"preStop", l.PreStop}}...)
+}
+
+// httpGets returns the httpGet handlers of the probes and hooks of a container by the path of the
+// handler.
+func httpGets(c *v1.Container, path *field.Path) iter.Seq2[*field.Path, *v1.HTTPGetAction] {
+	return func(yield func(*field.Path, *v1.HTTPGetAction) bool) {
+		more := true
+		for _, p := range probes(c) {
+			more = more && (p.value.HTTPGet == nil || yield(path.Child(p.name, "httpGet"), p.value.HTTPGet))
+		}
+		for _, h := range hooks(c.Lifecycle) {
+			more = more && (h.value.HTTPGet == nil ||
+				yield(path.Child("lifecycle", h.name, "httpGet"), h.value.HTTPGet))
 		}
 	}
 }

@@ -13,30 +13,24 @@ import (
 // threshold above 1, and only liveness and startup probes can have a grace period.
 // (validateLivenessProbe, validateReadinessProbe, validateStartupProbe)
 func validateProbes(c *v1.Container, path *field.Path) field.ErrorList {
-	errs := validateProbe(c.LivenessProbe, path.Child("livenessProbe"))
-	errs = append(errs, oneSuccess(c.LivenessProbe, path.Child("livenessProbe"))...)
-	errs = append(errs, validateProbe(c.StartupProbe, path.Child("startupProbe"))...)
-	errs = append(errs, oneSuccess(c.StartupProbe, path.Child("startupProbe"))...)
-	errs = append(errs, validateProbe(c.ReadinessProbe, path.Child("readinessProbe"))...)
-	if p := c.ReadinessProbe; p != nil && p.TerminationGracePeriodSeconds != nil {
-		errs = append(errs, field.Invalid(path.Child("readinessProbe", "terminationGracePeriodSeconds"),
-			*p.TerminationGracePeriodSeconds, "must not be set for readinessProbes"))
+	var errs field.ErrorList
+	for _, p := range probes(c) {
+		probe, path := p.value, path.Child(p.name)
+		errs = append(errs, validateProbe(probe, path)...)
+		grace := probe.TerminationGracePeriodSeconds
+		switch {
+		case probe == c.ReadinessProbe && grace != nil:
+			errs = append(errs, field.Invalid(path.Child("terminationGracePeriodSeconds"), *grace,
+				"must not be set for readinessProbes"))
+		case probe != c.ReadinessProbe && probe.SuccessThreshold != 1:
+			errs = append(errs, field.Invalid(path.Child("successThreshold"), probe.SuccessThreshold, "must be 1"))
+		}
 	}
 	return errs
 }
 
-func oneSuccess(probe *v1.Probe, path *field.Path) field.ErrorList {
-	if probe == nil || probe.SuccessThreshold == 1 {
-		return nil
-	}
-	return field.ErrorList{field.Invalid(path.Child("successThreshold"), probe.SuccessThreshold, "must be 1")}
-}
-
 // validateProbe checks the fields of all kinds of probes. (validateProbe)
 func validateProbe(probe *v1.Probe, path *field.Path) field.ErrorList {
-	if probe == nil {
-		return nil
-	}
 	h := probe.ProbeHandler
 	errs := validateHandler(handlers{exec: h.Exec, httpGet: h.HTTPGet, tcpSocket: h.TCPSocket, grpc: h.GRPC}, path)
 	for _, number := range []struct {
@@ -62,17 +56,10 @@ func validateProbe(probe *v1.Probe, path *field.Path) field.ErrorList {
 // seconds. (validateSleepAction)
 func validateLifecycle(l *v1.Lifecycle, grace int64, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if l == nil {
-		return nil
-	}
-	for _, hook := range []struct {
-		name    string
-		handler *v1.LifecycleHandler
-	}{{"postStart", l.PostStart}, {"preStop", l.PreStop}} {
-		if h := hook.handler; h != nil {
-			errs = append(errs, validateHandler(handlers{exec: h.Exec, httpGet: h.HTTPGet, tcpSocket: h.TCPSocket,
-				sleep: h.Sleep, grace: grace}, path.Child(hook.name))...)
-		}
+	for _, hook := range hooks(l) {
+		h := hook.value
+		all := handlers{exec: h.Exec, httpGet: h.HTTPGet, tcpSocket: h.TCPSocket, sleep: h.Sleep, grace: grace}
+		errs = append(errs, validateHandler(all, path.Child(hook.name))...)
 	}
 	return errs
 }
