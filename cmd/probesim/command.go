@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"probesim.dev/internal/runner/pool"
 )
@@ -39,19 +40,13 @@ func paths(least, most int, required string) cobra.PositionalArgs {
 
 // rejectEmptyFlags rejects flags with an empty value: --seed "$SEED" with SEED unset must not run
 // other seeds.
-func rejectEmptyFlags(cmd *cobra.Command, _ []string) error {
-	for _, name := range []string{"output", "seed", "until", "run", "kubernetes", "delays", "at", "pod", "container",
-		"from", "color", "require", "start", "stop", "fail-on", "config", "baseline", "annotations-of", "explain",
-		"witness", "namespace", "context", "kubeconfig", "router", "change", "app", "latency"} {
-		f := cmd.Flags().Lookup(name)
-		if f == nil || !f.Changed {
-			continue
+func rejectEmptyFlags(cmd *cobra.Command, _ []string) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if text := f.Value.String(); err == nil && (text == "" || text == "[]") {
+			err = fmt.Errorf("--%s has no value", f.Name)
 		}
-		if text := f.Value.String(); text == "" || text == "[]" {
-			return fmt.Errorf("--%s has no value", name)
-		}
-	}
-	return nil
+	})
+	return err
 }
 
 // ignored returns an error if one of some flags is set. why says when they have no effect.
