@@ -84,14 +84,14 @@ func signature(r *Recording) []string {
 func TestCollapsedTexts(t *testing.T) {
 	for name, data := range texts(t) {
 		t.Run(name, func(t *testing.T) {
-			want := signature(Read([]File{{"f", data}}))
+			want := signature(Read([]File{{Name: "f", Data: data}}))
 			quoted := "> " + strings.ReplaceAll(strings.TrimSuffix(string(data), "\n"), "\n", "\n> ")
-			compare(t, "quoted", want, signature(Read([]File{{"f", []byte(quoted)}})))
+			compare(t, "quoted", want, signature(Read([]File{{Name: "f", Data: []byte(quoted)}})))
 			if strings.HasSuffix(name, ".yaml") || bytes.Contains(data, []byte("containerStatuses:\n")) ||
 				bytes.Contains(data, []byte("apiVersion: ")) {
 				return
 			}
-			compare(t, "collapsed", want, signature(Read([]File{{"f", collapsed(data)}})))
+			compare(t, "collapsed", want, signature(Read([]File{{Name: "f", Data: collapsed(data)}})))
 		})
 	}
 }

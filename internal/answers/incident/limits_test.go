@@ -45,7 +45,7 @@ func TestLimits(t *testing.T) {
 			if len(test.input) > 16<<20 && !long.Enabled() {
 				t.Skip("large files are read with PROBESIM_LONG")
 			}
-			r := Read([]File{{"f", []byte(test.input)}})
+			r := Read([]File{{Name: "f", Data: []byte(test.input)}})
 			var b strings.Builder
 			if err := report.Timeline(&b, r.RunOf(r.Pods), report.Options{}); err != nil {
 				t.Error(err)

@@ -26,7 +26,7 @@ func TestRead(t *testing.T) {
 			case "file": // a file of a recording, which the next command reads
 				var name string
 				d.ScanArgs(t, "name", &name)
-				files = append(files, File{name, []byte(input + "\n")})
+				files = append(files, File{Name: name, Data: []byte(input + "\n")})
 				return ""
 			case "load": // a file below testdata
 				var name string
@@ -35,9 +35,9 @@ func TestRead(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				return summary(Read([]File{{filepath.Base(name), data}}))
+				return summary(Read([]File{{Name: filepath.Base(name), Data: data}}))
 			case "read", "timeline":
-				files = append(files, File{"stdin", []byte(input + "\n")})
+				files = append(files, File{Name: "stdin", Data: []byte(input + "\n")})
 				if input == "" {
 					files = files[:len(files)-1]
 				}
@@ -166,7 +166,7 @@ func TestNotText(t *testing.T) {
 		little, big = binary.LittleEndian.AppendUint16(little, u), binary.BigEndian.AppendUint16(big, u)
 	}
 	for _, data := range [][]byte{little, big} {
-		if r := Read([]File{{"utf16", data}}); len(r.Facts) != 1 || r.Facts[0].Message != "é" || len(r.Problems) > 0 {
+		if r := Read([]File{{Name: "utf16", Data: data}}); len(r.Facts) != 1 || r.Facts[0].Message != "é" || len(r.Problems) > 0 {
 			t.Errorf("facts %v, problems %v", r.Facts, r.Problems)
 		}
 	}
@@ -174,7 +174,7 @@ func TestNotText(t *testing.T) {
 		"\x1f\x8b\x08": "gzip", "PK\x03\x04": "extract it", "\x28\xb5\x2f\xfd": "extract it",
 		"\x7fELF\x02\x00": "not text", "": "empty",
 	} {
-		r := Read([]File{{"data", []byte(data)}})
+		r := Read([]File{{Name: "data", Data: []byte(data)}})
 		if len(r.Problems) != 1 || !r.Problems[0].Lost || !strings.Contains(r.Problems[0].String(), want) {
 			t.Errorf("%q: problems %v, want %s", data, r.Problems, want)
 		}
