@@ -184,10 +184,6 @@ func (c *Container) hooked() bool {
 	return c.spec.Lifecycle != nil && c.spec.Lifecycle.PostStart != nil
 }
 
-// startsAlone reports whether only the start of the container leads to syncs before the container
-// is ready. A hook, or another container of its pod, can lead to more.
-func (c *Container) startsAlone() bool { return c.alone() && !c.hooked() }
-
 // alwaysRestarts reports whether an instance that ends is followed by another one, whatever its
 // exit code.
 func (c *Container) alwaysRestarts() bool { return c.pod.RestartPolicy == v1.RestartPolicyAlways }

@@ -108,10 +108,6 @@ const relistPeriod = time.Second
 // next one.
 func (n *node) relistsApart() time.Duration { return relistPeriod + n.lists().Greatest }
 
-// resync is the time after which the kubelet syncs a pod again without an event, at the earliest
-// (resyncInterval in pkg/kubelet/pod_workers.go and SyncFrequency at v1.37.0).
-const resync = time.Minute
-
 // longestWait is the longest time from an event to its sync. The sync waits for a relist that has
 // begun after the sync before it. So the longest wait is that after a sync which ends just after a
 // relist begins: until the end of the next relist, which begins a second after the end of that one.

@@ -130,12 +130,10 @@ func untilUnready(m bounds.Misfortune) figure {
 func untilReady(atOnce, young bool) figure {
 	f := figure{Figure: witness.Figure{AtOnce: atOnce, Young: young, Outcome: witness.Ready},
 		name: fmt.Sprintf("until ready, at once %v", atOnce)}
-	of := (*bounds.Container).UntilReady
 	if young {
-		f.name, of = fmt.Sprintf("until ready on a young kubelet, at once %v", atOnce),
-			(*bounds.Container).UntilReadyOnYoungKubelet
+		f.name = fmt.Sprintf("until ready on a young kubelet, at once %v", atOnce)
 	}
-	f.of = func(b *bounds.Container) bounds.Range { return of(b, atOnce).Range }
+	f.of = func(b *bounds.Container) bounds.Range { return bounds.Range{Greatest: b.UntilReady(atOnce)} }
 	return f
 }
 

@@ -67,11 +67,6 @@ func modulo(a, b time.Duration) time.Duration { return (a%b + b) % b }
 // ceil returns the least multiple of a period that is at least a time.
 func ceil(d, period time.Duration) time.Duration { return d + modulo(-d, period) }
 
-// nextMultiple returns the least multiple of a period that is greater than a time.
-func nextMultiple(after, period time.Duration) time.Duration {
-	return after - modulo(after, period) + period
-}
-
 // nextTick returns the range of the time from a start to the first tick that is at least some time
 // after it. The start comes some time after a tick.
 func nextTick(after Range, period time.Duration, start Range) Range {

@@ -138,20 +138,6 @@ func (c *Container) follows() bool {
 	return len(c.pod.InitContainers) > 0 && c.pod.InitContainers[0].Name != c.spec.Name
 }
 
-// afterInit reports whether an init container must end before the container starts.
-func (c *Container) afterInit() bool {
-	for i := range c.pod.InitContainers {
-		init := &c.pod.InitContainers[i]
-		if init.Name == c.spec.Name {
-			return false
-		}
-		if !podutil.IsRestartableInitContainer(init) {
-			return true
-		}
-	}
-	return false
-}
-
 // stops returns how long the kubelet takes to stop a container, with its preStop hook, until the
 // program has exited.
 func (c *Container) stops(of *v1.Container) Range {

@@ -719,25 +719,25 @@ func longTimeout(r *result) []Finding {
 	return list
 }
 
-// readyIsSlow is the time that a container may wait to become ready although it is up.
+// readyIsSlow is the time that the settings of a container may make it wait until it becomes ready
+// although it is up.
 const readyIsSlow = 15 * time.Second
 
 func slowReady(r *result) []Finding {
-	var atOnce *Value
-	for i, v := range r.rows[Ready] {
-		if v.Case == UpAtOnce {
-			atOnce = &r.rows[Ready][i]
-		}
-	}
-	if atOnce == nil || atOnce.Least < readyIsSlow || atOnce.Least == bounds.Never {
+	if len(r.rows[Ready]) == 0 {
 		return nil
 	}
-	field, advice := r.slowest(atOnce.Least)
-	return []Finding{{ID: SlowReady, Severity: Note, Message: strings.TrimSpace(fmt.Sprintf(
-		"A container that is up at once becomes ready only after %s to %s. %s",
-		FormatDown(Seconds(atOnce.Least)), FormatUp(Seconds(atOnce.Greatest)), advice)),
-		Summary: fmt.Sprintf("it waits at least %s to become Ready, although it is up",
-			FormatDown(Seconds(atOnce.Least))), Fix: r.sooner(field), Field: field}}
+	atMost := r.UntilReady(true)
+	waits, field, advice := r.waitsForReady(atMost)
+	if waits <= readyIsSlow {
+		return nil
+	}
+	return []Finding{{
+		ID: SlowReady, Severity: Note, Fix: r.sooner(field), Field: field,
+		Message: fmt.Sprintf("A container that is up at once becomes ready only after up to %s. %s",
+			FormatUp(Seconds(atMost)), advice),
+		Summary: fmt.Sprintf("it waits up to %s to become Ready, although it is up", FormatUp(Seconds(atMost))),
+	}}
 }
 
 // sooner says how to change the field that delays Ready, or returns an empty string.
@@ -753,40 +753,44 @@ func (r *result) sooner(field string) string {
 	return ""
 }
 
-// slowest returns the field that contributes the most to the time until a container is ready that
-// is up at once, and what would help.
-func (r *result) slowest(least time.Duration) (field, advice string) {
-	var longest, delay, successes time.Duration
+// waitsForReady returns how long the settings make a container wait until it is ready that is up at
+// once, apart from a period of each probe, and the field that contributes the most, with what would
+// help. The container takes some time at most.
+func (r *result) waitsForReady(atMost time.Duration) (waits time.Duration, field, advice string) {
+	var longest, delay, successes, periods time.Duration
 	consider := func(d time.Duration, f, a string) {
 		if d > longest {
 			longest, field, advice = d, f, a
 		}
 	}
 	if p := r.Probe(trace.Startup); p != nil {
-		delay = time.Duration(p.InitialDelaySeconds) * time.Second
+		delay, periods = time.Duration(p.InitialDelaySeconds)*time.Second, time.Duration(p.PeriodSeconds)*time.Second
 		consider(delay, "startupProbe.initialDelaySeconds",
-			"Without its delay, the startup probe would find it sooner; its failureThreshold can allow for long "+
-				"starts.")
+			"Without its delay, the startup probe would find it sooner; "+
+				"its failureThreshold can allow for long starts.")
 	}
 	if p := r.Probe(trace.Readiness); p != nil {
-		own := time.Duration(p.InitialDelaySeconds) * time.Second
+		own, period := time.Duration(p.InitialDelaySeconds)*time.Second, time.Duration(p.PeriodSeconds)*time.Second
 		consider(own, "readinessProbe.initialDelaySeconds",
-			"Without its delay, the readiness probe would find it sooner; its failures during a start do no harm.")
-		delay = max(delay, own)
-		successes = time.Duration(p.SuccessThreshold-1) * time.Duration(p.PeriodSeconds) * time.Second
+			"Without its delay, the readiness probe would find it sooner; "+
+				"its failures during a start do no harm.")
+		delay, periods = max(delay, own), periods+period
+		successes = time.Duration(p.SuccessThreshold-1) * period
 		consider(successes, "readinessProbe.successThreshold",
 			fmt.Sprintf("The readiness probe needs %d successes, %ds apart.", p.SuccessThreshold, p.PeriodSeconds))
 	}
+	waits = delay + successes
 	hook := func(c v1.Container) bool { return c.Lifecycle != nil && c.Lifecycle.PostStart != nil }
 	if slices.ContainsFunc(r.Container.Pod().Spec.Containers, hook) {
 		at := ""
 		if hook(*r.container.spec) {
 			at = "lifecycle.postStart"
 		}
-		consider(least-delay-successes, at, "The kubelet probes no container of the pod until all postStart hooks "+
-			"have ended.")
+		hooks := atMost - waits - periods
+		waits += max(0, hooks)
+		consider(hooks, at, "The kubelet probes no container of the pod until all postStart hooks have ended.")
 	}
-	return field, advice
+	return waits, field, advice
 }
 
 // graceIsShort is the time from the stop signal to SIGKILL in which many programs cannot shut down.

@@ -105,7 +105,7 @@ type Limit struct {
 type Time struct {
 	Row   RowID    `json:"row"`
 	Text  string   `json:"text"`
-	Best  Seconds  `json:"best"`
+	Best  Seconds  `json:"best"`           // bounds.Never, also for Ready, whose best is not known
 	Mean  *Seconds `json:"mean,omitempty"` // over the phases of the event, on a node in the middle of the delays
 	Worst Seconds  `json:"worst"`
 	// Formula says how Worst comes about, with its numbers. It is empty if it never comes.

@@ -172,22 +172,16 @@ func after(m bounds.Misfortune, of func(*bounds.Container, bounds.Misfortune) bo
 	return func(b *bounds.Container, _ time.Duration) []Value { return []Value{{Time: of(b, m)}} }
 }
 
-// The cases of Ready: UpAtOnce is that of a program that is up when its container starts;
-// OnYoungKubelet is added for a kubelet younger than the periods of the probes.
-const (
-	UpAtOnce       = "up at once"
-	upLater        = "up later"
-	OnYoungKubelet = " on a young kubelet"
-)
+// UpAtOnce is the case of Ready of a program that is up when its container starts.
+const UpAtOnce = "up at once"
 
+// ready returns the values of Ready, whose least ones are not known.
 func ready(b *bounds.Container, _ time.Duration) []Value {
-	list := []Value{{Case: UpAtOnce, Time: b.UntilReady(true)}, {Case: upLater, Time: b.UntilReady(false)}}
-	if b.SleepsWhenYoung() {
-		list = append(list,
-			Value{Case: UpAtOnce + OnYoungKubelet, Time: b.UntilReadyOnYoungKubelet(true)},
-			Value{Case: upLater + OnYoungKubelet, Time: b.UntilReadyOnYoungKubelet(false)})
+	value := func(which string, atOnce bool) Value {
+		return Value{Case: which, Time: bounds.Time{Range: bounds.Range{Least: bounds.Never,
+			Greatest: b.UntilReady(atOnce)}}}
 	}
-	return list
+	return []Value{value(UpAtOnce, true), value("up later", false)}
 }
 
 // recovers returns the value of Recover. A start that is longer than its limit never ends, or need

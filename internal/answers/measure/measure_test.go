@@ -50,7 +50,7 @@ func TestStarts(t *testing.T) {
 		name, text, want, unknown string
 	}{
 		{"a readiness probe", pod("web-0", app+readiness+"}", "00:40", running("app", "00:10", 0, "")), "18s..31s", ""},
-		{"a startup probe", pod("web-0", app+startup+"}", "00:30", running("app", "00:10", 0, "")), "13s..21s", ""},
+		{"a startup probe", pod("web-0", app+startup+"}", "00:30", running("app", "00:10", 0, "")), "12s..21s", ""},
 		{"up at once", pod("web-0", app+readiness+"}", "00:11", running("app", "00:10", 0, "")), "0s..2s", ""},
 		{"a sidecar without probes", pod("web-0", app+readiness+"}, "+side+"}", "00:40", running("app", "00:10", 0, "")+
 			", "+running("side", "00:09", 0, "")), "18s..31s", ""},

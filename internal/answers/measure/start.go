@@ -52,8 +52,8 @@ func (o *Options) clockOf(pod *v1.Pod, container string) (clock, error) {
 		if err != nil {
 			return clock{}, err
 		}
-		k.atOnce = max(k.atOnce, b.UntilReady(true).Greatest, b.UntilReadyOnYoungKubelet(true).Greatest)
-		k.later = max(k.later, b.UntilReady(false).Greatest, b.UntilReadyOnYoungKubelet(false).Greatest)
+		k.atOnce = max(k.atOnce, b.UntilReady(true))
+		k.later = max(k.later, b.UntilReady(false))
 		k.unasked = max(k.unasked, b.ReadyUnasked().Greatest)
 		for _, which := range b.StartCases() {
 			may := b.Start(which)

@@ -233,8 +233,10 @@ func (a axis) limit(text string, always, never check.Seconds) row {
 func (a axis) time(text string, best check.Seconds, mean *check.Seconds, worst check.Seconds) row {
 	x := row{Text: arrows(text), Cells: [3]string{check.FormatDown(best), "", check.FormatTime(worst)}}
 	if best.IsNever() {
-		x.Cells[0] = ""
-		return x
+		if x.Cells[0] = ""; worst.IsNever() {
+			return x
+		}
+		best = 0
 	}
 	x.Bars = a.bars(bar{"span", float64(best), float64(worst)})
 	if mean != nil && !mean.IsNever() {

@@ -3,7 +3,6 @@ package witness
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"probesim.dev/internal/answers/bounds"
@@ -50,8 +49,7 @@ func figureOf(row check.RowID, which string) Figure {
 	case check.Detect:
 		return Figure{Misfortune: bounds.Hang, Outcome: Stopped}
 	case check.Ready:
-		return Figure{AtOnce: strings.HasPrefix(which, check.UpAtOnce),
-			Young: strings.HasSuffix(which, check.OnYoungKubelet), Outcome: Ready}
+		return Figure{AtOnce: which == check.UpAtOnce, Outcome: Ready}
 	}
 	return Figure{Start: bounds.StartCase(which), Outcome: Stopped, Limit: true}
 }

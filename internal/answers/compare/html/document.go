@@ -155,6 +155,9 @@ func newRow(r *compare.Row, end check.Seconds) row {
 		}
 		t := track{Kind: []string{"before", "after"}[i], Y: 2 + 9*i, Times: !r.Limit}
 		least, greatest := at(check.Seconds(x.Min)), at(check.Seconds(x.Max))
+		if check.Seconds(x.Min).IsNever() && !check.Seconds(x.Max).IsNever() { // the best of Ready is not known
+			least = 0
+		}
 		if t.Rest = greatest - least; r.Limit {
 			t.Sure = least
 		}
