@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,14 +16,12 @@ import (
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/check/html"
 	"probesim.dev/internal/answers/check/render"
-	"probesim.dev/internal/answers/check/witness"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/require"
 	"probesim.dev/internal/runner/actions"
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/scenarios/manifests"
-	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
@@ -49,9 +45,7 @@ type checkOptions struct {
 	measured      string
 	baseline      string
 	annotationsOf string
-	witness       string
-	time          string   // of the search for witnesses, and of tune
-	rows          []string // for witness
+	time          string // of tune
 	defaults      []configValue
 	parallel      int
 	force         bool
@@ -96,11 +90,6 @@ func (o *checkOptions) addCheckFlags(cmd *cobra.Command) {
 		"Exit with 1 if there is a finding of this `severity` or a worse one: error, warning, note, or none for no "+
 			"finding.")
 	o.also.addTo(cmd)
-	flags.StringVar(&o.witness, "witness", "",
-		"Find a run that comes close to the value of each --row, and write its scenarios to this `directory`.")
-	addTime(cmd, &o.time)
-	flags.StringArrayVar(&o.rows, "row", nil,
-		"The `row` of a container for --witness, such as app/start, or orders/app/start. You can repeat this flag.")
 	flags.BoolVar(&o.allowEmpty, "allow-empty", false, "Succeed if the manifests have no workload.")
 	flags.BoolVar(&o.details, "details", false, "Print the tables of all containers.")
 	flags.StringVar(&o.baseline, "baseline", "",
@@ -216,10 +205,6 @@ const checkExamples = `  # Check a manifest
   # Does container app exit in time? It takes 3 to 8 s after SIGTERM
   probesim check deployment.yaml --stop app=3s..8s
 
-  # Find a run that comes close to a figure, and run it
-  probesim check deployment.yaml --witness witnesses --row app/start
-  probesim run witnesses
-
   # Take the worst of several versions of Kubernetes, on slow nodes
   probesim check deployment.yaml --kubernetes v1.34.. --delays slow`
 
@@ -328,7 +313,7 @@ func (o *checkOptions) prepare(cmd *cobra.Command, paths []string) (options chec
 		}
 		return options, nil, &exitError{exitUsage, err}
 	}
-	if err = o.checkTargets(cmd.Context()); err != nil {
+	if err = o.also.check(cmd.Context(), o.force); err != nil {
 		return options, nil, &exitError{exitUsage, err}
 	}
 	if err = o.measure(cmd, files, &options); err == nil {
@@ -356,17 +341,11 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores 
 	default:
 		r = c.Report()
 	}
-	var runs []*witness.Witness
-	if o.witness != "" {
-		if runs, err = findWitnesses(cmd.Context(), c, &o, cmd.ErrOrStderr()); err != nil {
-			return err
-		}
-	}
-	if err = o.write(cmd.OutOrStdout(), r, runs, o.output); err == nil && o.output == "table" {
+	if err = o.write(cmd.OutOrStdout(), r, o.output); err == nil && o.output == "table" {
 		seeRollout(cmd, paths, files, r)
 	}
 	if err := o.also.write(cmd.Context(), o.force, func(w io.Writer, format string) error {
-		return o.write(w, r, runs, format)
+		return o.write(w, r, format)
 	}); err != nil {
 		return err
 	}
@@ -381,11 +360,8 @@ func (o *checkOptions) checkIgnored(cmd *cobra.Command) (err error) {
 	if o.output != "table" && len(o.also) == 0 {
 		err = errors.Join(err, ignored(cmd, "without -o table", "details"))
 	}
-	if o.witness == "" {
-		err = errors.Join(err, ignored(cmd, "without --witness", "time"))
-	}
-	if len(o.also) == 0 && o.witness == "" {
-		err = errors.Join(err, ignored(cmd, "without --also and --witness", "force"))
+	if len(o.also) == 0 {
+		err = errors.Join(err, ignored(cmd, "without --also", "force"))
 	}
 	return err
 }
@@ -415,21 +391,6 @@ func (o *checkOptions) unknownContainers(cmd *cobra.Command, err error) error {
 	if o.output == "github" {
 		_ = report.Annotate(cmd.OutOrStdout(),
 			report.Annotation{Level: report.WarningLevel, Title: "a container is missing", Message: err.Error()})
-	}
-	return nil
-}
-
-// checkTargets rejects targets of --also and --witness that cannot be written, before any work
-// starts.
-func (o *checkOptions) checkTargets(ctx context.Context) error {
-	if err := o.also.check(ctx, o.force); err != nil {
-		return err
-	}
-	if (o.witness == "") != (len(o.rows) == 0) {
-		return errors.New("--witness and --row belong together: --row names a row of a container, such as app/start")
-	}
-	if info, err := os.Stat(o.witness); err == nil && !info.IsDir() {
-		return fmt.Errorf("--witness: %s is not a directory", printable.Text(o.witness))
 	}
 	return nil
 }
@@ -508,84 +469,6 @@ func doTasks(ctx context.Context, cmd *cobra.Command, tasks int, what string, pa
 	return nil
 }
 
-// findWitnesses finds a run for each row that was asked for, and writes the scenarios that show it
-// to a directory, which it creates.
-func findWitnesses(ctx context.Context, c *check.Checker, o *checkOptions, stderr io.Writer) ([]*witness.Witness,
-	error) {
-	runs, err := o.searchWitnesses(ctx, c, stderr)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(o.witness, 0o777); err != nil {
-		return nil, &exitError{exitUsage, fmt.Errorf("--witness: %w", err)}
-	}
-	var names []string
-	for _, run := range runs {
-		fmt.Fprintf(stderr, "probesim: %s is %s; the closest run that was found shows %s\n", run.Name,
-			run.Row.Format(check.Seconds(run.End)), run.Row.Format(check.Seconds(run.Value)))
-		for _, f := range run.Files {
-			if err := writeFile(ctx, filepath.Join(o.witness, f.Name+".yaml"), f.Data, o.force); err != nil {
-				return nil, err
-			}
-			names = append(names, f.Name+".yaml")
-		}
-	}
-	fmt.Fprintf(stderr, "probesim: wrote %d scenarios to %s. Next: probesim run %s\n", len(names),
-		printable.Text(o.witness), simulate.Quote(o.witness))
-	if others := otherFiles(o.witness, names); len(others) > 0 {
-		fmt.Fprintf(stderr, "probesim: %s has %d other files, which this command runs too: %s\n",
-			printable.Text(o.witness), len(others), printable.Few(others))
-	}
-	return runs, nil
-}
-
-// searchWitnesses finds a run for each row that was asked for. When the time is over, it returns
-// those of the rows before.
-func (o *checkOptions) searchWitnesses(ctx context.Context, c *check.Checker, stderr io.Writer) ([]*witness.Witness,
-	error) {
-	limit, err := parseTime(o.time)
-	if err != nil {
-		return nil, err
-	}
-	search, cancel := within(ctx, limit)
-	defer cancel()
-	var runs []*witness.Witness
-	for _, row := range o.rows {
-		target, err := c.Target(row)
-		if err != nil {
-			return nil, &exitError{exitUsage, fmt.Errorf("--row: %w", err)}
-		}
-		found, err := witness.Find(search, target)
-		switch {
-		case ctx.Err() != nil:
-			return nil, &exitError{exitInterrupted, errors.New("interrupted: no scenario was written")}
-		case search.Err() != nil && len(runs) == 0:
-			return nil, &exitError{exitBroken, fmt.Errorf("%w: no scenario was written", context.Cause(search))}
-		case search.Err() != nil:
-			warn(stderr, fmt.Sprintf("%v: there is no scenario of the row %s and those after it", context.Cause(search),
-				printable.Text(row)))
-			return runs, nil
-		case err != nil:
-			return nil, &exitError{exitUsage, err}
-		}
-		runs = append(runs, found)
-	}
-	return runs, nil
-}
-
-// otherFiles returns the YAML files in a directory that are not among some names, such as those of
-// an earlier check.
-func otherFiles(dir string, names []string) []string {
-	entries, _ := os.ReadDir(dir)
-	var others []string
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".yaml") && !slices.Contains(names, e.Name()) {
-			others = append(others, printable.Text(e.Name()))
-		}
-	}
-	return others
-}
-
 // templateHint says how to render a template of a Helm chart, or how to pass a stream of kubectl,
 // if an invalid file looks like one.
 func templateHint(command string, files []check.File, err error) string {
@@ -614,14 +497,14 @@ func listed(files []check.File) string {
 	return strings.Join(names, ", ")
 }
 
-func (o *checkOptions) write(w io.Writer, r *check.Report, runs []*witness.Witness, format string) error {
+func (o *checkOptions) write(w io.Writer, r *check.Report, format string) error {
 	switch format {
 	case "json":
 		return report.WriteJSON(w, r)
 	case "markdown":
 		return render.Markdown(terminal.Safe(w), r)
 	case "html":
-		return html.Write(w, r, runs)
+		return html.Write(w, r)
 	case "github":
 		if err := actions.Summary(func(w io.Writer) error { return render.Markdown(w, r) }); err != nil {
 			return err

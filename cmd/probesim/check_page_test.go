@@ -127,27 +127,6 @@ func TestCheckPageOfTwoFiles(t *testing.T) {
 	b.clean()
 }
 
-// TestCheckPageShowsRuns checks that a number opens the timeline of its run.
-func TestCheckPageShowsRuns(t *testing.T) {
-	onlyLong(t)
-	b := openBrowser(t, 1280, 900)
-	b.open(checked(t, 0, checkedPod))
-	b.click(".limits tbody tr td a")
-	b.settle()
-	b.want("details.shown[open] summary", "comes up if its start takes up to: always")
-	b.want("details.shown[open] summary", "the container is stopped")
-	if text := b.text("main"); !strings.Contains(text, "comes up again if its start takes up to: never") {
-		t.Error("there is no run of a later start")
-	}
-	b.want("details.shown[open] figure.chart", "liveness")
-	var open int
-	if b.eval(`document.querySelectorAll('details.shown[open]').length`, &open); open != 1 {
-		t.Errorf("%d runs are open", open)
-	}
-	b.shot("check-run", "details.shown[open]")
-	b.clean()
-}
-
 func TestCheckPageCopies(t *testing.T) {
 	onlyLong(t)
 	b := openBrowser(t, 1280, 900)

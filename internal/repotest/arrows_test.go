@@ -41,7 +41,7 @@ var layers = [][]string{
 	{"internal/answers/measure", "internal/answers/rollout"},
 	{"internal/answers/measure/render", "internal/answers/rollout/render"},
 	{"internal/answers/check"},
-	{"internal/answers/check/render", "internal/answers/check/witness"},
+	{"internal/answers/check/render"},
 	{"internal/answers/check/html", "internal/answers/compare", "internal/answers/tune",
 		"internal/answers/rollout/html"},
 	{"internal/answers/compare/html", "internal/answers/tune/html", "internal/answers/incident/verdict"},

@@ -14,7 +14,6 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/answers/check"
-	"probesim.dev/internal/answers/check/witness"
 	"probesim.dev/kube/profile"
 	"probesim.dev/trace"
 )
@@ -86,7 +85,7 @@ const onlyLiveness trace.Probe = "at most liveness"
 
 // drawSubject draws a container, which has a probe of at least one type unless a figure needs at
 // most a liveness probe, and its nodes.
-func (o sort) drawSubject(t *rapid.T, needs trace.Probe) *witness.Subject {
+func (o sort) drawSubject(t *rapid.T, needs trace.Probe) *Subject {
 	// pulled always if there is no tag
 	c := v1.Container{Name: "app", Image: rapid.SampledFrom([]string{"app:1", "app"}).Draw(t, "image")}
 	for _, one := range []struct {
@@ -122,7 +121,7 @@ func (o sort) drawSubject(t *rapid.T, needs trace.Probe) *witness.Subject {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &witness.Subject{Admitted: admitted, Container: "app", Delays: delays, Bounds: b}
+	return &Subject{Admitted: admitted, Container: "app", Delays: delays, Bounds: b}
 }
 
 // spans are the greatest delays that a drawn node has.
@@ -218,7 +217,7 @@ func drawHooks(t *rapid.T, c *v1.Container) {
 }
 
 // show describes a container.
-func show(s *witness.Subject) string {
+func show(s *Subject) string {
 	out := fmt.Sprintf("%s, restart policy %s", s.Profile.Version, s.Pod.Spec.RestartPolicy)
 	for _, c := range append(s.Pod.Spec.InitContainers[:len(s.Pod.Spec.InitContainers):len(s.Pod.Spec.InitContainers)],
 		s.Pod.Spec.Containers...) {

@@ -12,7 +12,6 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/answers/check"
-	"probesim.dev/internal/answers/check/witness"
 	"probesim.dev/kube/profile"
 )
 
@@ -87,7 +86,7 @@ func TestHardContainers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := &witness.Subject{Admitted: admitted, Container: "app", Delays: test.delays, Bounds: b}
+			s := &Subject{Admitted: admitted, Container: "app", Delays: test.delays, Bounds: b}
 			one := test.figure.prover(s, 1)
 			if bad := one.run(4 * *samples); bad != "" || one.runs == 0 {
 				t.Errorf("%d runs: %s", one.runs, bad)
@@ -138,7 +137,7 @@ func TestTwoResultsAtOneTick(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &witness.Subject{Admitted: admitted, Container: "app", Delays: delays, Bounds: b}
+	s := &Subject{Admitted: admitted, Container: "app", Delays: delays, Bounds: b}
 	f := untilReady(false, false)
 	times := map[time.Duration]int{}
 	for seed := range int64(40) {

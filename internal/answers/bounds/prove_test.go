@@ -12,7 +12,6 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/answers/bounds"
-	"probesim.dev/internal/answers/check/witness"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -79,18 +78,17 @@ func TestNoRunPassesTheTimeToRecover(t *testing.T) {
 
 // figure is a figure with its name and its range.
 type figure struct {
-	witness.Figure
+	Figure
 	name    string
 	needs   trace.Probe // a probe without which a container does not have it
 	of      func(*bounds.Container) bounds.Range
-	draw    func(*witness.Subject, *witness.Phases) (witness.Case, bool) // nil: that of the Figure
-	measure func(*witness.Subject, *witness.Case) (witness.Measured, error)
+	draw    func(*Subject, *Phases) (Case, bool) // nil: that of the Figure
+	measure func(*Subject, *Case) (Measured, error)
 }
 
 // start is how long a start may take.
 func start(which bounds.StartCase) figure {
-	f := figure{Figure: witness.Figure{Start: which, Outcome: witness.Stopped, Limit: true}, name: string(which),
-		needs: trace.Liveness}
+	f := figure{Figure: Figure{Start: which, Outcome: Stopped, Limit: true}, name: string(which), needs: trace.Liveness}
 	if which == bounds.AfterStartupKill {
 		f.needs = trace.Startup
 	}
@@ -101,34 +99,34 @@ func start(which bounds.StartCase) figure {
 // survives and staysReady are how long a misfortune may last without a stop, and while the
 // container stays ready.
 func survives(m bounds.Misfortune) figure {
-	return figure{Figure: witness.Figure{Misfortune: m, Outcome: witness.Stopped, Limit: true}, name: "survives " +
-		string(m), needs: trace.Liveness,
-		of: func(b *bounds.Container) bounds.Range { return b.Survives(m) }}
+	return figure{Figure: Figure{Misfortune: m, Outcome: Stopped, Limit: true}, name: "survives " + string(m),
+		needs: trace.Liveness,
+		of:    func(b *bounds.Container) bounds.Range { return b.Survives(m) }}
 }
 
 func staysReady(m bounds.Misfortune) figure {
-	return figure{Figure: witness.Figure{Misfortune: m, Outcome: witness.Unready, Limit: true}, name: "stays ready " +
-		string(m), needs: trace.Readiness,
-		of: func(b *bounds.Container) bounds.Range { return b.StaysReady(m) }}
+	return figure{Figure: Figure{Misfortune: m, Outcome: Unready, Limit: true}, name: "stays ready " + string(m),
+		needs: trace.Readiness,
+		of:    func(b *bounds.Container) bounds.Range { return b.StaysReady(m) }}
 }
 
 // untilStopped and untilUnready are the times from a misfortune until the stop signal, and until
 // the status is not ready.
 func untilStopped(m bounds.Misfortune) figure {
-	return figure{Figure: witness.Figure{Misfortune: m, Outcome: witness.Stopped}, name: "until stopped " + string(m),
+	return figure{Figure: Figure{Misfortune: m, Outcome: Stopped}, name: "until stopped " + string(m),
 		needs: trace.Liveness,
 		of:    func(b *bounds.Container) bounds.Range { return b.UntilStopped(m).Range }}
 }
 
 func untilUnready(m bounds.Misfortune) figure {
-	return figure{Figure: witness.Figure{Misfortune: m, Outcome: witness.Unready}, name: "until unready " + string(m),
+	return figure{Figure: Figure{Misfortune: m, Outcome: Unready}, name: "until unready " + string(m),
 		needs: trace.Readiness,
 		of:    func(b *bounds.Container) bounds.Range { return b.UntilUnready(m).Range }}
 }
 
 // untilReady is the time from up until ready.
 func untilReady(atOnce, young bool) figure {
-	f := figure{Figure: witness.Figure{AtOnce: atOnce, Young: young, Outcome: witness.Ready},
+	f := figure{Figure: Figure{AtOnce: atOnce, Young: young, Outcome: Ready},
 		name: fmt.Sprintf("until ready, at once %v", atOnce)}
 	if young {
 		f.name = fmt.Sprintf("until ready on a young kubelet, at once %v", atOnce)
@@ -142,8 +140,8 @@ func untilReady(atOnce, young bool) figure {
 func tolerates(of trace.Probe) figure {
 	return figure{name: "tolerates, " + string(of), needs: of,
 		of: func(b *bounds.Container) bounds.Range { return b.Tolerates(of) },
-		draw: func(s *witness.Subject, p *witness.Phases) (witness.Case, bool) {
-			up, probe := witness.Figure{AtOnce: true}, s.Bounds.Probe(of)
+		draw: func(s *Subject, p *Phases) (Case, bool) {
+			up, probe := Figure{AtOnce: true}, s.Bounds.Probe(of)
 			c, _ := up.Draw(s, p)
 			c.Event = time.Duration(probe.TimeoutSeconds)*time.Second + time.Duration(c.Seed%21-10)*time.Millisecond
 			rule := format.RuleText{}
@@ -151,21 +149,20 @@ func tolerates(of trace.Probe) figure {
 			c.Rules = []format.RuleText{rule}
 			return c, probe.TCPSocket == nil
 		},
-		measure: func(s *witness.Subject, c *witness.Case) (witness.Measured, error) {
+		measure: func(s *Subject, c *Case) (Measured, error) {
 			h, err := s.Run(c, time.Hour, func(r *trace.Record) bool {
 				return r.Kind == trace.ProbeExecuted && r.Container == s.Container && r.Probe == of
 			})
 			if err != nil {
-				return witness.Measured{}, err
+				return Measured{}, err
 			}
 			// An answer that is in time shows that the limit is not below it, one that is late
 			// shows that it is not above.
 			limit := s.Bounds.Tolerates(of)
 			if ok := h[len(h)-1].Result == trace.Success; ok != (c.Event < limit.Least) {
-				return witness.Measured{Value: c.Event +
-					map[bool]time.Duration{true: time.Hour, false: -time.Hour}[ok]}, nil
+				return Measured{Value: c.Event + map[bool]time.Duration{true: time.Hour, false: -time.Hour}[ok]}, nil
 			}
-			return witness.Measured{Value: limit.Least}, nil
+			return Measured{Value: limit.Least}, nil
 		},
 	}
 }
@@ -173,32 +170,31 @@ func tolerates(of trace.Probe) figure {
 // readyUnasked is the time from the start of a container without a startup and a readiness probe
 // until it is ready.
 func readyUnasked() figure {
-	return figure{Figure: witness.Figure{AtOnce: true, Outcome: witness.Ready}, name: "ready unasked",
-		needs: onlyLiveness,
-		of:    (*bounds.Container).ReadyUnasked,
-		draw: func(s *witness.Subject, p *witness.Phases) (witness.Case, bool) {
-			f := witness.Figure{AtOnce: true}
+	return figure{Figure: Figure{AtOnce: true, Outcome: Ready}, name: "ready unasked", needs: onlyLiveness,
+		of: (*bounds.Container).ReadyUnasked,
+		draw: func(s *Subject, p *Phases) (Case, bool) {
+			f := Figure{AtOnce: true}
 			return f.Draw(s, p)
 		},
-		measure: func(s *witness.Subject, c *witness.Case) (witness.Measured, error) {
+		measure: func(s *Subject, c *Case) (Measured, error) {
 			started := virtual.Time(0)
 			h, err := s.Run(c, time.Hour, func(r *trace.Record) bool {
 				if r.Kind == trace.ContainerStarted && r.Container == s.Container {
 					started = r.T
 				}
-				return witness.Ready.Shows(s, r)
+				return Ready.Shows(s, r)
 			})
 			if err != nil {
-				return witness.Measured{}, err
+				return Measured{}, err
 			}
 			at := h[len(h)-1].T
-			return witness.Measured{Value: at.Sub(started), Outcome: at.Offset()}, nil
+			return Measured{Value: at.Sub(started), Outcome: at.Offset()}, nil
 		},
 	}
 }
 
 // prover returns a prover of the figure of a container.
-func (f figure) prover(s *witness.Subject, seed int64) *prover {
+func (f figure) prover(s *Subject, seed int64) *prover {
 	p := &prover{f: f, s: s, want: f.of(s.Bounds), seed: seed}
 	if p.f.Most = p.want.Greatest; p.f.Most == bounds.Never {
 		p.f.Most = p.want.Least
@@ -228,7 +224,7 @@ func allFigures() []figure {
 // prover draws runs of one container.
 type prover struct {
 	f    figure
-	s    *witness.Subject
+	s    *Subject
 	want bounds.Range
 	seed int64
 	over time.Duration // how far a run may pass an end
@@ -238,15 +234,15 @@ type prover struct {
 
 // end is the run that comes closest to an end.
 type end struct {
-	phases *witness.Phases
+	phases *Phases
 	shown  time.Duration
-	c      witness.Case
+	c      Case
 }
 
 // run draws some runs. It describes the first one that passes an end.
 func (p *prover) run(samples int) string {
 	for i := range int64(samples) {
-		phases := witness.NewPhases(p.seed*1_000_003 + i)
+		phases := NewPhases(p.seed*1_000_003 + i)
 		if e := &p.ends[i%2]; i > int64(samples)/2 && e.phases != nil {
 			phases = e.phases.Near(p.seed + i)
 		}
@@ -307,7 +303,7 @@ func (d distances) log(t *testing.T) {
 	}
 }
 
-func showCase(c witness.Case) string {
+func showCase(c Case) string {
 	out := fmt.Sprintf("uptime %v wall %v init %v event %v instance %d seed %d", c.Uptime, c.Wall, c.InitRuns, c.Event,
 		c.Instance, c.Seed)
 	all := reflect.ValueOf(c.Delays)

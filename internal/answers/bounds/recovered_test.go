@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"probesim.dev/internal/answers/bounds"
-	"probesim.dev/internal/answers/check/witness"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -18,7 +17,7 @@ func recovered(start time.Duration) figure {
 	f := untilStopped(bounds.Hang)
 	f.name = fmt.Sprintf("recovered, start %v", start)
 	f.of = func(b *bounds.Container) bounds.Range { return b.UntilRecovered(start).Range }
-	f.draw = func(s *witness.Subject, p *witness.Phases) (witness.Case, bool) {
+	f.draw = func(s *Subject, p *Phases) (Case, bool) {
 		c, ok := f.Draw(s, p)
 		c.Seed, c.Delays, c.Wall = -1, s.Delays, 0
 		c.Rules[0].Instance = "0"
@@ -29,40 +28,40 @@ func recovered(start time.Duration) figure {
 		}
 		return c, ok
 	}
-	f.measure = func(s *witness.Subject, c *witness.Case) (witness.Measured, error) {
+	f.measure = func(s *Subject, c *Case) (Measured, error) {
 		return untilRecovered(s, c, start)
 	}
 	return f
 }
 
 // untilRecovered measures the time from a hang until the next instance is up and ready.
-func untilRecovered(s *witness.Subject, c *witness.Case, start time.Duration) (witness.Measured, error) {
+func untilRecovered(s *Subject, c *Case, start time.Duration) (Measured, error) {
 	healthy, stopped := false, false
 	var up, readySince virtual.Time // zero: not yet
 	_, err := s.Run(c, c.Event+2*time.Hour, func(r *trace.Record) bool {
 		second := r.Container == s.Container && r.Instance == 1
 		switch {
-		case witness.Ready.Shows(s, r) && r.T < virtual.At(c.Event):
+		case Ready.Shows(s, r) && r.T < virtual.At(c.Event):
 			healthy = true
 		case second && r.Kind == trace.ContainerStarted:
 			up = r.T.Add(start)
-		case up > 0 && witness.Ready.Shows(s, r) && restarted(s, r): // not the instance before, for a moment
+		case up > 0 && Ready.Shows(s, r) && restarted(s, r): // not the instance before, for a moment
 			readySince = r.T
-		case up > 0 && witness.Unready.Shows(s, r):
+		case up > 0 && Unready.Shows(s, r):
 			readySince = 0
 		}
 		stopped = second && r.Kind == trace.ContainerStopping
 		return readySince > 0 && r.T >= up || stopped
 	})
 	if err != nil || !healthy || stopped {
-		return witness.Measured{}, errors.Join(err, errors.New("the container does not recover"))
+		return Measured{}, errors.Join(err, errors.New("the container does not recover"))
 	}
 	at := max(up, readySince).Offset()
-	return witness.Measured{Value: at - c.Event, Outcome: at}, nil
+	return Measured{Value: at - c.Event, Outcome: at}, nil
 }
 
 // restarted reports whether a status shows a later instance of the container.
-func restarted(s *witness.Subject, r *trace.Record) bool {
+func restarted(s *Subject, r *trace.Record) bool {
 	for i := range r.Status.Containers {
 		if c := &r.Status.Containers[i]; c.Name == s.Container {
 			return c.RestartCount > 0

@@ -71,7 +71,6 @@ type Checker struct {
 type workload struct {
 	*manifests.Workload
 	file       string
-	several    bool // its file has other workloads too
 	terms      *Terms
 	containers []*container // with probes
 }
@@ -92,15 +91,7 @@ func New(files []File, o Options) (*Checker, error) {
 		o.Profiles = []profile.Profile{profile.Newest()}
 	}
 	c := &Checker{options: o}
-	err := workloads.Each(files, c.add)
-	inFile := map[string]int{}
-	for _, w := range c.workloads {
-		inFile[w.file]++
-	}
-	for _, w := range c.workloads {
-		w.several = inFile[w.file] > 1
-	}
-	return c, err
+	return c, workloads.Each(files, c.add)
 }
 
 // add adds the tasks for a workload.
@@ -186,16 +177,6 @@ func (c *container) measured() *Measured { return c.workload.terms.measured[c.sp
 
 // stop returns how long the container is known to take from SIGTERM to its exit, or nil.
 func (c *container) stop() *value.Interval { return c.workload.terms.Stop(c.spec.Name) }
-
-// rowName returns a row of the container as the flag --row of the command takes it. The name of the
-// workload is part of it if its file has several.
-func (c *container) rowName(id RowID) string {
-	name := c.spec.Name + "/" + string(id)
-	if c.workload.several {
-		name = c.workload.Ref + "/" + name
-	}
-	return name
-}
 
 // at returns the position of a field of the container.
 func (c *container) at(field string) strict.Pos {

@@ -218,7 +218,7 @@ func startKilled(r *result) []Finding {
 			p.FailureThreshold, p.PeriodSeconds, start, always),
 			Summary: fmt.Sprintf("on some nodes, a start of over %s is killed, and yours take up to %s", always,
 				seconds(start.Max)), Fix: fix,
-			Field: field, Witness: r.container.rowName(Start)}}
+			Field: field, App: app}}
 	case limit.Least < start.Max && r.share != nil:
 		return []Finding{{ID: StartKilled, Severity: Error, Message: fmt.Sprintf(
 			"%s of the starts that take %s are killed: %d x %ds always allows a start of up to %s, and never one of "+
@@ -457,7 +457,7 @@ func shortRestart(r *result) []Finding {
 			Summary: fmt.Sprintf("%s, the next start can have only %s, not %s", v.Case, FormatDown(Seconds(v.Least)),
 				FormatDown(Seconds(first.Least))),
 			Fix: r.lengthenRestart(v, first.Least), weight: -v.Least.Seconds(),
-			Field: string(r.killer()) + "Probe", Witness: r.container.rowName(Restart)}}
+			Field: string(r.killer()) + "Probe", App: r.appRestart(bounds.StartCase(v.Case), first.Least)}}
 	}
 	return nil
 }
@@ -892,11 +892,6 @@ func (r *result) sameEndpoint(a, b trace.Probe) bool {
 	return slices.ContainsFunc(program.Endpoints(r.container.spec), func(e program.Endpoint) bool {
 		return slices.Contains(e.Keys, string(a)) && slices.Contains(e.Keys, string(b))
 	})
-}
-
-// app returns a word for the flag --app of 'probesim run' about the container.
-func (r *result) app(format string, args ...any) string {
-	return r.container.workload.Ref + "/" + r.container.spec.Name + "=" + fmt.Sprintf(format, args...)
 }
 
 func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -66,9 +66,6 @@ type Finding struct {
 	// App says what the program does in the run that shows the finding, as the flags --app of
 	// 'probesim run'. It is empty if the program is healthy.
 	App []string `json:"app,omitempty"`
-	// Witness is the row of a container whose run shows the finding, such as app/restart for the
-	// flag --row of 'probesim check'. It is empty if App shows the finding.
-	Witness string `json:"witness,omitempty"`
 	// Delays are the nodes of the run.
 	Delays     string `json:"delays,omitempty"`
 	Kubernetes string `json:"kubernetes"` // the version of the run
@@ -161,7 +158,7 @@ func (c *container) versionsDiffer() (f Finding, version string, differs bool) {
 		before, after := row.id.End(a), row.id.End(b)
 		if differ(before, after) {
 			if version == "" {
-				version, f.Witness = newest.profile.Version, c.rowName(row.id)
+				version = newest.profile.Version
 				if (before < after) == row.limit {
 					version = oldest.profile.Version
 				}

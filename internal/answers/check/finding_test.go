@@ -111,9 +111,6 @@ livenessProbe: {httpGet: {path: /live, port: 80}, initialDelaySeconds: 90, perio
 			var got []string
 			for _, f := range special(r.Workloads[0].Containers[0].Findings) {
 				got = append(got, fmt.Sprintf("%s:%d", f.ID, f.Line))
-				if f.Witness != "" && len(f.App) == 0 {
-					continue // TestWitnessOfAFinding
-				}
 				if _, _, err := whatif.Scenario(whatif.Options{Manifest: "web.yaml", Data: []byte(manifest),
 					Words: f.App}); err != nil {
 					t.Errorf("%s: 'probesim run' does not accept %q: %v", f.ID, f.App, err)
@@ -176,6 +173,31 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
+// TestMissedRequirements checks that 'probesim run' accepts the words that show a requirement on
+// any row that is not met.
+func TestMissedRequirements(t *testing.T) {
+	manifest := pod("startupProbe: {httpGet: {port: 80}, periodSeconds: 2}\nlivenessProbe: {exec: {command: " +
+		"[check]}}\n" +
+		"readinessProbe: {httpGet: {port: 80}, initialDelaySeconds: 5}")
+	for _, row := range check.Rows() {
+		if row == check.Early {
+			continue
+		}
+		q := check.Requirement{Row: row, Duration: 100 * time.Millisecond}
+		if row.IsLimit() {
+			q.Duration = time.Hour
+		}
+		v := checked(t, manifest, check.Options{Require: check.Requirements{q}}).Workloads[0].Requirements[0]
+		if v.Met || len(v.App) == 0 != (row == check.Ready) {
+			t.Errorf("%s: met %v, the words are %q", q, v.Met, v.App)
+		}
+		if _, _, err := whatif.Scenario(whatif.Options{Manifest: "web.yaml", Data: []byte(manifest), Words: v.App}); err !=
+			nil {
+			t.Errorf("%s: 'probesim run' does not accept %q: %v", q, v.App, err)
+		}
+	}
+}
+
 // TestVersionsDiffer checks a container whose liveness probe can stop a second start much earlier
 // in the newest version than in an old one.
 func TestVersionsDiffer(t *testing.T) {
@@ -187,9 +209,8 @@ func TestVersionsDiffer(t *testing.T) {
 		check.Options{Profiles: []profile.Profile{old, profile.Newest()}, Delays: "default"}).
 		Workloads[0].Containers[0].Findings {
 		got = append(got, string(f.ID)+": "+f.Message)
-		if f.ID == check.VersionsDiffer && (f.Witness != "app/restart" || f.Kubernetes != "v1.37") {
-			t.Errorf("the finding points to the witness %q in %s, not to the version whose restarts have less time",
-				f.Witness, f.Kubernetes)
+		if f.ID == check.VersionsDiffer && f.Kubernetes != "v1.37" {
+			t.Errorf("the finding points to %s, not to the version whose restarts have less time", f.Kubernetes)
 		}
 	}
 	want := "versions-differ: v1.34 and v1.37 differ. \"survives a restart of up to\": 50.0s and 4.0s; \"hung -> " +

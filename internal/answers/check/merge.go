@@ -93,19 +93,14 @@ func (c *Checker) container(found *container) Container {
 			text += fmt.Sprintf(" (start of %s)", value.Format(start.Max))
 		}
 		if row.limit {
-			l := Limit{Row: row.id, Text: text, Always: Seconds(all.Least), Never: Seconds(all.Greatest),
-				Formula: found.formula(row.id, all.Range), Cases: cases}
-			if row.id.Shown() {
-				l.Witness = found.rowName(row.id)
-			}
-			out.Limits = append(out.Limits, l)
+			out.Limits = append(out.Limits, Limit{
+				Row: row.id, Text: text, Always: Seconds(all.Least), Never: Seconds(all.Greatest),
+				Formula: found.formula(row.id, all.Range), Cases: cases,
+			})
 			continue
 		}
 		t := Time{Row: row.id, Text: text, Best: Seconds(all.Least), Worst: Seconds(all.Greatest),
 			Formula: found.formula(row.id, all.Range), Cases: cases}
-		if row.id.Shown() {
-			t.Witness = found.rowName(row.id)
-		}
 		if all.Mean > 0 {
 			t.Mean = new(Seconds(all.Mean))
 		}
@@ -212,8 +207,9 @@ func (c *Checker) verify(q Required, w *workload) Verification {
 			break
 		}
 	}
-	if !v.Met && (q.Row.Shown() || q.Row == Recover) {
-		v.Witness, v.Delays = decides.rowName(q.Row), c.options.Delays
+	if !v.Met {
+		i := slices.IndexFunc(decides.results, func(r *result) bool { return r.profile.Version == v.Kubernetes })
+		v.App, v.Delays = decides.results[i].appMissing(q.Requirement, v.Case), c.options.Delays
 	}
 	return v
 }

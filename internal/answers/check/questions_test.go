@@ -163,7 +163,7 @@ func TestHungOutOfTheService(t *testing.T) {
 func TestReadinessGate(t *testing.T) {
 	a := ask(t, strings.Replace(pod("readinessProbe: {tcpSocket: {port: 80}}"), "spec:",
 		"spec:\n  readinessGates: [{conditionType: lb.example.com/ready}]", 1), check.Options{})
-	a.has(t, "up -> Ready, but for its readiness gates 10.4s", `"text":"up -> Ready, but for its readiness gates"`)
+	a.has(t, "up -> Ready, but for its readiness gates 10.5s", `"text":"up -> Ready, but for its readiness gates"`)
 	a.has(t, "The pod is Ready only once its containers are and somebody has set lb.example.com/ready to True",
 		`"id":"readiness-gate","severity":"note"`)
 }

@@ -94,10 +94,7 @@ type Limit struct {
 	Always Seconds `json:"always"` // up to this long it always goes well
 	Never  Seconds `json:"never"`  // longer, it never does
 	// Formula says how Always comes about, with its numbers. It is empty if there is no limit.
-	Formula string `json:"formula,omitempty"`
-	// Witness names the row for the flag --row of 'probesim check', which finds a run that shows
-	// Always.
-	Witness string  `json:"witness,omitempty"`
+	Formula string  `json:"formula,omitempty"`
 	Cases   []Range `json:"cases"` // for each case and version
 }
 
@@ -109,10 +106,7 @@ type Time struct {
 	Mean  *Seconds `json:"mean,omitempty"` // over the phases of the event, on a node in the middle of the delays
 	Worst Seconds  `json:"worst"`
 	// Formula says how Worst comes about, with its numbers. It is empty if it never comes.
-	Formula string `json:"formula,omitempty"`
-	// Witness names the row for the flag --row of 'probesim check', which finds a run that shows
-	// Worst. It is empty for Recover.
-	Witness string  `json:"witness,omitempty"`
+	Formula string  `json:"formula,omitempty"`
 	Cases   []Range `json:"cases"`
 }
 
@@ -175,11 +169,11 @@ type Verification struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
-	// Witness is the row of the container whose run shows why the requirement is not met, such as
-	// app/start for the flag --row of 'probesim check'. It is empty if the requirement is met.
-	Witness string `json:"witness,omitempty"`
-	// Delays are the nodes of the witness.
-	Delays string `json:"delays,omitempty"`
+	// App is what the program does in the runs that show a requirement that is not met, as the
+	// flags --app of 'probesim run', and Delays are the nodes of these runs. The program is healthy
+	// in those for Ready.
+	App    []string `json:"app,omitempty"`
+	Delays string   `json:"delays,omitempty"`
 }
 
 // Seconds is a duration that JSON has as a number of seconds, or as null for a limit that does not

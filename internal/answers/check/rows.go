@@ -218,12 +218,6 @@ func rowOf(id RowID) row {
 	return row{id: id}
 }
 
-// Shown reports whether a run can show the value of the row. A run with slow answers shows a limit
-// of the answers by itself.
-func (id RowID) Shown() bool {
-	return !slices.Contains([]RowID{Recover, Early, Answer, ServingAnswer}, id)
-}
-
 // IsLimit reports whether a row is a limit and not a time.
 func (id RowID) IsLimit() bool { return rowOf(id).limit }
 

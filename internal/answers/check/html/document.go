@@ -7,7 +7,6 @@ import (
 
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/check/render"
-	"probesim.dev/internal/answers/check/witness"
 	"probesim.dev/internal/printable"
 	pages "probesim.dev/internal/show/html"
 )
@@ -62,7 +61,7 @@ type requirement struct {
 	Command string
 }
 
-func newDocument(r *check.Report, runs []*witness.Witness) (*document, error) {
+func newDocument(r *check.Report) *document {
 	d := &document{Report: r, Unready: append(render.Unready(r), render.Measured(r)...), Missed: render.Missed(r),
 		Changes: render.Changes(r)}
 	if s := r.Start; s != nil {
@@ -93,9 +92,7 @@ func newDocument(r *check.Report, runs []*witness.Witness) (*document, error) {
 	}
 	for i, s := range d.Sections {
 		s.ID = fmt.Sprintf("c%d", i+1)
-		if err := s.addShown(r, runs); err != nil {
-			return nil, err
-		}
+		s.addShown()
 	}
 	d.Title = "Probe settings: " + render.Counts(&r.Verdict)
 	if v := &r.Verdict; len(r.Workloads) > 1 {
@@ -106,7 +103,7 @@ func newDocument(r *check.Report, runs []*witness.Witness) (*document, error) {
 			}
 		}
 	}
-	return d, nil
+	return d
 }
 
 // sectionOf returns the section of a container of a workload, or another one if there is none.

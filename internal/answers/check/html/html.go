@@ -11,7 +11,6 @@ import (
 	"io"
 
 	"probesim.dev/internal/answers/check"
-	"probesim.dev/internal/answers/check/witness"
 	"probesim.dev/internal/printable"
 	pages "probesim.dev/internal/show/html"
 )
@@ -30,13 +29,9 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	},
 }).ParseFS(assets, "assets/*.gohtml"))
 
-// Write writes the page, with the runs that were found for some rows. The same report and runs give
-// the same bytes.
-func Write(w io.Writer, r *check.Report, runs []*witness.Witness) error {
-	d, err := newDocument(r, runs)
-	if err != nil {
-		return err
-	}
+// Write writes the page. The same report gives the same bytes.
+func Write(w io.Writer, r *check.Report) error {
+	d := newDocument(r)
 	d.Head = pages.NewHead(d.Title, pages.Asset(assets, "check.css"), pages.Script(pages.Asset(assets, "check.js")))
 	return templates.ExecuteTemplate(w, "check.gohtml", d)
 }

@@ -25,33 +25,29 @@ func Command(f *check.Finding) string {
 		}
 		return strings.Join(commands, "; ")
 	}
-	if f.Witness != "" {
-		return WitnessCommand(f.File, f.Kubernetes, f.Delays, f.Witness)
-	}
-	words := []string{"probesim run", path(f.File)}
-	for _, app := range f.App {
-		words = append(words, "--app", simulate.Quote(app))
-	}
-	if slices.ContainsFunc(f.App, func(app string) bool { return strings.Contains(app, "..") }) {
-		words = append(words, "--seed 1..100")
-	}
-	return strings.Join(words, " ") + version(f.Kubernetes) + delays(f.Delays, fixed)
+	seeds := slices.ContainsFunc(f.App, func(app string) bool { return strings.Contains(app, "..") })
+	return runCommand(f.File, f.App, seeds, f.Kubernetes, f.Delays)
 }
 
-// RequirementCommand returns the command that shows why a requirement is not met, or an empty
-// string if no run shows it.
+// RequirementCommand returns the command with runs that show why a requirement is not met, or an
+// empty string if it is met or no run shows it.
 func RequirementCommand(v *check.Verification) string {
-	if v.Witness == "" {
+	if v.Met || v.Value == nil {
 		return ""
 	}
-	return WitnessCommand(v.File, v.Kubernetes, v.Delays, v.Witness)
+	return runCommand(v.File, v.App, true, v.Kubernetes, v.Delays)
 }
 
-// WitnessCommand returns the commands that find a run which shows a row of a file, and run it. An
-// empty version is the newest.
-func WitnessCommand(file, kubernetes, nodes, row string) string {
-	return "probesim check " + path(file) + version(kubernetes) + delays(nodes, typical) +
-		" --witness witnesses --row " + simulate.Quote(row) + "; probesim run witnesses"
+// runCommand returns the command that runs a file with what happens to its programs.
+func runCommand(file string, apps []string, seeds bool, kubernetes, nodes string) string {
+	words := []string{"probesim run", path(file)}
+	for _, app := range apps {
+		words = append(words, "--app", simulate.Quote(app))
+	}
+	if seeds {
+		words = append(words, "--seed 1..100")
+	}
+	return strings.Join(words, " ") + version(kubernetes) + delays(nodes, fixed)
 }
 
 // path returns a file as a command takes it.

@@ -11,7 +11,7 @@ func TestCommand(t *testing.T) {
 		"probesim run a.yaml": {File: "a.yaml", Delays: "default"},
 		"probesim check a.yaml --kubernetes v1.34 --delays slow --start 9s; probesim check a.yaml --kubernetes v1.37 " +
 			"--delays slow --start 9s": {
-			File: "a.yaml", Witness: "w", Versions: []string{"v1.34", "v1.37"}, Delays: "slow", Start: "9s"},
+			File: "a.yaml", Versions: []string{"v1.34", "v1.37"}, Delays: "slow", Start: "9s"},
 		"probesim check a.yaml --kubernetes v1.34; probesim check a.yaml --kubernetes v1.37": {File: "a.yaml",
 			Versions: []string{"v1.34", "v1.37"}, Delays: "typical"},
 		"probesim run a.yaml --app 'web/app=start 9s' --delays typical": {File: "a.yaml",
@@ -20,10 +20,6 @@ func TestCommand(t *testing.T) {
 			App: []string{"web/app=down 2m at 5m"}},
 		"probesim run a.yaml --app 'web/app=start 24s..32s' --seed 1..100": {File: "a.yaml",
 			App: []string{"web/app=start 24s..32s"}},
-		"probesim check a.yaml --witness witnesses --row app/restart; probesim run witnesses": {File: "a.yaml",
-			Witness: "app/restart"},
-		"probesim check a.yaml --kubernetes v1.34 --delays slow --witness witnesses --row w; probesim run witnesses": {
-			File: "a.yaml", Witness: "w", Delays: "slow", Kubernetes: "v1.34"},
 		"probesim run a.yaml --app 'web/app=start 9s' --kubernetes v1.34": {File: "a.yaml",
 			App: []string{"web/app=start 9s"}, Kubernetes: "v1.34"},
 	} {

@@ -106,3 +106,20 @@ func notation(d fakeruntime.Delays) string {
 	}
 	return strings.Join(list, ", ")
 }
+
+// says is the outcome in a sentence.
+func (f *Figure) says() string {
+	if f.Start != "" {
+		return string(f.Outcome) + " while it starts"
+	}
+	return string(f.Outcome)
+}
+
+// expectation returns the expectation that the outcome of a case happens in a window, or not.
+func (o Outcome) expectation(s *Subject, c *Case, window string) string {
+	matches := fmt.Sprintf("becomes: {ready: %v}", o == Ready)
+	if o == Stopped {
+		matches = fmt.Sprintf("instance: %d, record: {kind: ContainerStopping}", c.Instance)
+	}
+	return fmt.Sprintf("%s, container: %s, %s", window, s.Container, matches)
+}

@@ -1,9 +1,3 @@
-// Package witness finds runs that come close to the ends of the rows of a check, and writes them as
-// scenario files. The ends are computed (package bounds); a run only shows them.
-//
-// A [Case] is one node and one program on it: the latencies, the phases of the kubelet and of the
-// events, and a seed for what the kubelet leaves open. A [Figure] says how to draw cases and what
-// to read from their runs. A search draws some hundred cases, and goes on around the closest one.
 package witness
 
 import (
@@ -19,21 +13,20 @@ import (
 	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/scenarios"
-	"probesim.dev/sim/virtual"
-	"probesim.dev/trace"
 )
 
 // Witness is the closest run that was found to an end of a row.
 type Witness struct {
-	*check.Target
-	Case    string        // such as "after a crash"; empty if the row has only one
-	End     time.Duration // the value of the row
-	Value   time.Duration // what the run shows
-	Happens string        // what happens in it: "the container is stopped"
-	Files   []File        // scenarios that show it; each has been run
-	// The run, until some seconds after the outcome. A misfortune lasts for ever in it.
-	Records        []trace.Record
-	Until, Outcome virtual.Time
+	Value time.Duration // what the run shows
+	Files []File        // scenarios that show it; each has been run
+}
+
+// Target is a case of a row of a container, or the case that decides.
+type Target struct {
+	Name string // of the scenario
+	Row  check.RowID
+	Case string // empty: the one that decides
+	*Subject
 }
 
 // effort limits a search: the virtual time of its runs, each with some more for its own cost. It
@@ -50,41 +43,62 @@ const closeEnough = 10 * time.Millisecond
 // Find searches for the run closest to the end of a row that decides: the value of a limit up to
 // which all goes well, or the worst value of a time. The error says that the row has no such case,
 // that nothing reaches the end, or that no run was found, or it is that of the context.
-func Find(ctx context.Context, t *check.Target) (*Witness, error) {
-	s := (*Subject)(t)
-	values := slices.DeleteFunc(check.Values(s.Bounds, t.Row, 0),
-		func(v check.Value) bool { return t.Of != "" && v.Case != t.Of })
-	if len(values) == 0 || !t.Row.Shown() {
-		return nil, fmt.Errorf("no run shows the row %s", t.Name)
+func Find(ctx context.Context, t *Target) (*Witness, error) {
+	values := slices.DeleteFunc(check.Values(t.Bounds, t.Row, 0),
+		func(v check.Value) bool { return t.Case != "" && v.Case != t.Case })
+	if len(values) == 0 {
+		return nil, errors.New("the container does not have the row")
 	}
 	v := t.Row.Worst(values)
-	f := figureOf(t.Row, v.Case)
-	w := &Witness{Target: t, Case: v.Case, End: t.Row.End(v.Range), Happens: f.says()}
-	if f.Most = w.End; w.End == bounds.Never {
-		return nil, fmt.Errorf("nothing limits the row %s", t.Name)
+	f, end := figureOf(t.Row, v.Case), t.Row.End(v.Range)
+	if f.Most = end; end == bounds.Never {
+		return nil, errors.New("nothing limits the row")
 	}
-	candidates, err := f.search(ctx, s, w.End)
+	candidates, err := f.search(ctx, t.Subject, end)
 	if err != nil {
 		return nil, err
 	}
 	err = errNothing
 	for i := range candidates {
 		c := &candidates[i]
-		w.Value, w.Files = c.m.Value, f.files(s, t.File, &c.c, c.m)
-		if err = s.verify(ctx, c.c.Seed, w.Files); err == nil {
-			w.Outcome, w.Until = virtual.At(c.m.Outcome), virtual.At(c.m.Outcome+afterOutcome)
-			w.Records, _ = s.Run(&c.c, w.Until.Offset(), func(*trace.Record) bool { return false })
+		w := &Witness{c.m.Value, f.files(t.Subject, t.Name, &c.c, c.m)}
+		if err = t.verify(ctx, c.c.Seed, w.Files); err == nil {
 			return w, nil
 		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
 	}
-	return nil, fmt.Errorf("no run was found that shows the row %s: %w", t.Name, err)
+	return nil, fmt.Errorf("no run was found: %w", err)
 }
 
-// afterOutcome is how long a run that is shown goes on after its outcome.
-const afterOutcome = 15 * time.Second
+// figureOf returns the figure of a case of a row.
+func figureOf(row check.RowID, which string) Figure {
+	switch row {
+	case check.Stall:
+		return Figure{Misfortune: bounds.Stall, Outcome: Stopped, Limit: true}
+	case check.Silence:
+		return Figure{Misfortune: silence(which), Outcome: Stopped, Limit: true}
+	case check.ServingSilence:
+		return Figure{Misfortune: silence(which), Outcome: Unready, Limit: true}
+	case check.HungUnready:
+		return Figure{Misfortune: bounds.Hang, Outcome: Unready}
+	case check.Serving:
+		return Figure{Misfortune: bounds.Stall, Outcome: Unready, Limit: true}
+	case check.Unready:
+		return Figure{Misfortune: bounds.Refuse, Outcome: Unready}
+	case check.Detect:
+		return Figure{Misfortune: bounds.Hang, Outcome: Stopped}
+	case check.Ready:
+		return Figure{AtOnce: which == check.UpAtOnce, Outcome: Ready}
+	}
+	return Figure{Start: bounds.StartCase(which), Outcome: Stopped, Limit: true}
+}
+
+// silence returns the misfortune of a case of a program that does not answer in time.
+func silence(which string) bounds.Misfortune {
+	if which == check.LateAnswers {
+		return bounds.Slow
+	}
+	return bounds.Hang
+}
 
 // candidate is a case with its value.
 type candidate struct {

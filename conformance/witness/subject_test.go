@@ -17,7 +17,12 @@ import (
 )
 
 // Subject is a container to run.
-type Subject check.Target
+type Subject struct {
+	*check.Admitted
+	Container string
+	Delays    fakeruntime.Delays
+	Bounds    *bounds.Container
+}
 
 // Case is one node, and one program on it. The pod is added at t=0.
 type Case struct {

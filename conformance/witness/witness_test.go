@@ -1,4 +1,11 @@
-package compare
+// Package witness checks on the real kubelet the runs that come close to the ends of the rows of a
+// check. The ends are computed (package bounds); a run only shows them.
+//
+// A [Case] is one node and one program on it: the latencies, the phases of the kubelet and of the
+// events, and a seed for what the kubelet leaves open. A [Figure] says how to draw cases and what
+// to read from their runs. A search draws some hundred cases, and goes on around the closest one.
+// The tests of package bounds have the same cases and figures.
+package witness
 
 import (
 	"cmp"
@@ -12,13 +19,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"probesim.dev/conformance/compare"
 	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/conformance/realkubelet"
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/answers/check"
-	"probesim.dev/internal/answers/check/witness"
 	"probesim.dev/internal/scenarios/drive"
+	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/kube/profile"
 	"probesim.dev/kubelet"
 	"probesim.dev/node"
@@ -73,7 +81,7 @@ func TestWitnesses(t *testing.T) {
 
 // witnessOf finds the run that comes close to a case of a row of the container of a pod on typical
 // nodes.
-func witnessOf(t *testing.T, pod *v1.Pod, name string, row check.RowID, of string) (*witness.Witness, error) {
+func witnessOf(t *testing.T, pod *v1.Pod, name string, row check.RowID, of string) (*Witness, error) {
 	t.Helper()
 	p, _ := profile.Named(release.Version)
 	typical, _ := fakeruntime.DelaySet("typical")
@@ -85,10 +93,7 @@ func witnessOf(t *testing.T, pod *v1.Pod, name string, row check.RowID, of strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	return witness.Find(t.Context(), &check.Target{
-		Name: name + "/" + string(row), File: name + "-" + string(row), Row: row, Of: of, Container: "app",
-		Admitted: admitted, Delays: typical, Bounds: b,
-	})
+	return Find(t.Context(), &Target{name + "-" + string(row), row, of, &Subject{admitted, "app", typical, b}})
 }
 
 // mostOtherOrders is the number of witnesses for which the real kubelet may always take another
@@ -119,7 +124,7 @@ func TestWitnessesOfGRPC(t *testing.T) {
 			t.Fatalf("timeout %d s: %+v, error %v", timeout, w, err)
 		}
 		below, above := w.Files[0], w.Files[1]
-		lasts := func(f witness.File, length time.Duration) witness.File {
+		lasts := func(f File, length time.Duration) File {
 			f.Outcome = fmt.Sprintf("the program is down for %v", length)
 			f.Data = regexp.MustCompile(`for: [^,]+`).ReplaceAll(f.Data, []byte("for: "+length.String()))
 			return f
@@ -133,8 +138,7 @@ func TestWitnessesOfGRPC(t *testing.T) {
 				inTime = middle
 			}
 		}
-		for _, f := range []witness.File{lasts(below, inTime-100*time.Microsecond),
-			lasts(above, late+100*time.Microsecond)} {
+		for _, f := range []File{lasts(below, inTime-100*time.Microsecond), lasts(above, late+100*time.Microsecond)} {
 			if err := runWitness(t, f); err != nil {
 				t.Errorf("%s: %s: %v", f.Name, f.Outcome, err)
 			}
@@ -143,7 +147,7 @@ func TestWitnessesOfGRPC(t *testing.T) {
 }
 
 // planOf returns the run of a witness.
-func planOf(t *testing.T, w witness.File) *scenarios.Plan {
+func planOf(t *testing.T, w File) *scenarios.Plan {
 	t.Helper()
 	loaded, err := scenarios.LoadBytes(w.Name+".yaml", w.Data, nil)
 	if err != nil {
@@ -166,7 +170,7 @@ func changed(pod *v1.Pod, change func(*v1.Container)) *v1.Pod {
 const witnessTries = 12
 
 // runWitness runs a witness on the real kubelet, and checks its expectation in this trace.
-func runWitness(t *testing.T, w witness.File) (err error) {
+func runWitness(t *testing.T, w File) (err error) {
 	plan := planOf(t, w)
 	if err := realkubelet.Refuse(plan.Scenario); err != nil {
 		t.Logf("%s: %v", w.Name, err)
@@ -175,7 +179,7 @@ func runWitness(t *testing.T, w witness.File) (err error) {
 	jitter, holds := inUsualOrder(t, plan)
 	for range witnessTries {
 		err = func() error {
-			o, err := Plan(t, plan, Options{Jitter: jitter})
+			o, err := compare.Plan(t, plan, compare.Options{Jitter: jitter})
 			switch {
 			case err != nil:
 				return err
@@ -213,7 +217,7 @@ func inUsualOrder(t *testing.T, p *scenarios.Plan) (jitter func(virtual.Time) fl
 		t.Fatal(err)
 	}
 	jitter = func(at virtual.Time) float64 { return cmp.Or(drawn.at[at], realkubelet.DefaultJitter) }
-	return jitter, checkExpectations(p, &Outcome{Real: n.Trace().Records()}) == nil
+	return jitter, checkExpectations(p, &compare.Outcome{Real: n.Trace().Records()}) == nil
 }
 
 // usualOrder makes canonical choices, and draws and notes the jitter of requeues from a seed. It
@@ -231,6 +235,17 @@ func (u *usualOrder) Fraction(c choose.Choice) float64 {
 	}
 	u.at[u.now()] = u.seed.Fraction(c)
 	return u.at[u.now()]
+}
+
+// checkExpectations checks on the real kubelet what the scenario expects.
+func checkExpectations(p *scenarios.Plan, o *compare.Outcome) error {
+	results, err := expect.Check(p, expect.Run{Records: o.Real})
+	for _, r := range results {
+		if r.Outcome == expect.Failed {
+			err = errors.Join(err, fmt.Errorf("%s does not hold: %+v", r.Expect.Name, r.Failures))
+		}
+	}
+	return err
 }
 
 // podOf returns one of several pods with different probes.
