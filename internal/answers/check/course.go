@@ -99,31 +99,6 @@ func (s *simulation) restarts() []time.Duration {
 	return starts
 }
 
-// neverSucceeds returns a record of each probe that runs and never succeeds, although the program
-// is healthy.
-func (s *simulation) neverSucceeds() map[trace.Probe]*trace.Record {
-	spec, seen := s.spec(), map[trace.Probe]*trace.Record{}
-	failed := func(p trace.Probe) bool {
-		return seen[p] == nil || seen[p].Result == trace.Error || seen[p].Result == trace.Failure
-	}
-	s.run(nil, 20*time.Minute, func(_ *node.Node, r *trace.Record) bool {
-		if r.Kind != trace.ProbeExecuted || r.Container != s.container {
-			return false
-		}
-		if failed(r.Probe) {
-			seen[r.Probe] = new(*r)
-		}
-		for _, p := range trace.ProbeTypes {
-			if prober.ProbeOf(spec, p) != nil && failed(p) {
-				return false
-			}
-		}
-		return true
-	})
-	maps.DeleteFunc(seen, func(p trace.Probe, _ *trace.Record) bool { return !failed(p) })
-	return seen
-}
-
 // deletedAfter is how long all containers have run when their pod is deleted. It is no multiple of
 // the period of a probe.
 const deletedAfter = 31337 * time.Millisecond

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -160,27 +161,21 @@ var (
 
 // brokenProbes returns the probes that can never run or do not ask the container, and why.
 func (s *simulation) brokenProbes() map[trace.Probe]string {
-	broken, failed := map[trace.Probe]string{}, s.neverSucceeds()
+	broken, spec := map[trace.Probe]string{}, s.spec()
+	for _, port := range program.UnknownPorts(spec) {
+		for _, key := range port.Keys { // of probes, and of hooks
+			broken[trace.Probe(key)] = "the container has no port named " + strict.Quote(port.Name) +
+				strict.DidYouMean(port.Name, port.Known).String()
+		}
+	}
 	for _, p := range trace.ProbeTypes {
-		if probe := prober.ProbeOf(s.spec(), p); probe != nil {
+		if probe := prober.ProbeOf(spec, p); probe != nil {
 			if elsewhere := asksElsewhere(probe, &s.Pod.Spec); elsewhere != "" {
 				broken[p] = elsewhere
-				continue
-			}
-		}
-		rec := failed[p]
-		if rec == nil {
-			continue
-		}
-		broken[p] = strings.TrimSuffix(rec.Message, ".")
-		for _, port := range program.UnknownPorts(s.spec()) {
-			if slices.Contains(port.Keys, string(p)) {
-				broken[p] = "the container has no port named " + strict.Quote(port.Name) +
-					strict.DidYouMean(port.Name, port.Known).String()
-				break
 			}
 		}
 	}
+	maps.DeleteFunc(broken, func(p trace.Probe, _ string) bool { return !slices.Contains(trace.ProbeTypes, p) })
 	return broken
 }
 
