@@ -393,9 +393,6 @@ func tellNotes(stderr io.Writer, r *tune.Report) {
 		for _, m := range w.Missing {
 			tell(stderr, "%s, %s", w.Title(), m)
 		}
-		for _, v := range w.Overrides {
-			tell(stderr, "%s: %s", w.Title(), v)
-		}
 		for _, c := range w.Containers {
 			for _, x := range c.Why {
 				tell(stderr, "%s, container %s: %s", w.Title(), c.Name, x)

@@ -50,7 +50,7 @@ func (c *Checker) workload(w *workload) Workload {
 		out.Containers = append(out.Containers, c.container(found))
 	}
 	out.Problem = strings.Join(problems, "\n")
-	out.Overrides, out.Rollouts = w.terms.Overrides, w.terms.Rollouts
+	out.Rollouts = w.terms.Rollouts
 	keepOnce(out.Containers, NoTimeToRecover)
 	for i := range out.Containers {
 		c.sortOut(w, &out.Containers[i])

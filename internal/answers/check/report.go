@@ -30,9 +30,7 @@ type Workload struct {
 	Problem      string         `json:"problem,omitempty"` // why the workload, or a part of it, could not be checked
 	Containers   []Container    `json:"containers"`        // containers that run as long as the pod
 	Requirements []Verification `json:"requirements,omitempty"`
-	// annotations that say something else than the command line
-	Overrides []Override `json:"overrides,omitempty"`
-	Rollouts  []string   `json:"rollouts,omitempty"` // requirements that 'probesim rollout' judges
+	Rollouts     []string       `json:"rollouts,omitempty"` // requirements that 'probesim rollout' judges
 	// WithoutProbes are the containers without probes, except init containers that end.
 	WithoutProbes []string `json:"withoutProbes,omitempty"`
 	// NoReadiness says that a pod of the workload is Ready although the program need not be up,

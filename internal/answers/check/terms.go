@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"probesim.dev/internal/require"
@@ -32,9 +31,8 @@ var annotationKeys = []string{RequireAnnotation, StartAnnotation, StopAnnotation
 // Terms are what is known of a workload, and what it must meet: what the Options say, and what its
 // annotations say.
 type Terms struct {
-	Required  []Required
-	Overrides []Override
-	Rollouts  []string // requirements that package rollout judges
+	Required []Required
+	Rollouts []string // requirements that package rollout judges
 
 	ignored     []FindingID       // of the workload and its pod template
 	sidecars    map[string]string // why a container is one, by name
@@ -47,23 +45,6 @@ type Required struct {
 	Requirement
 	Containers []string
 	annotation *manifests.Annotation // that has it; nil: the Options
-}
-
-// Override is an annotation, and what the command line says about the same.
-type Override struct {
-	Annotation string `json:"annotation"`
-	Says       string `json:"says"` // such as detect<=1m, or app=5s..8s
-	// such as detect<=45s, or app=40s..1m10s; empty if neither the command line nor Options.Base
-	// says anything
-	CommandLine string `json:"commandLine"`
-	// Base reports whether Options.Base says what CommandLine has, and not the command line. Says
-	// is empty if only Options.Base has the annotation.
-	Base bool `json:"base,omitempty"`
-	// the annotation replaces the command line; otherwise it asks for less, and counts for nothing
-	Used   bool   `json:"used"`
-	File   string `json:"file"`
-	Line   int    `json:"line"`
-	Column int    `json:"column"`
 }
 
 // Start returns how long a start of a container is known to take, or nil.
@@ -113,9 +94,9 @@ func (o *Options) TermsOf(file string, w *manifests.Workload) (*Terms, scenarios
 	a.measure()
 	asked, own := a.covered(o.Require, nil), a.covered(a.ownRequire, a.found[RequireAnnotation])
 	if o.AllowAnnotations {
-		a.replace(asked, own)
+		a.Required = replace(asked, own)
 	} else {
-		a.tighten(asked, own)
+		a.Required = stricter(stricter(asked, a.base.required(a.containers)), own)
 	}
 	if o.RequireMeasured {
 		a.requireMeasured()
@@ -192,57 +173,20 @@ func (a *annotated) read() {
 	}
 }
 
-// override notes that an annotation and the command line, or the base, say different things.
-func (a *annotated) override(key, says, other string, base, used bool) {
-	pos := a.workload.Pos
-	if found := a.found[key]; found != nil {
-		pos = found.ValuePos
-	}
-	a.Overrides = append(a.Overrides, Override{key, says, other, base, used, a.file, pos.Line, pos.Column})
-}
-
-func (a *annotated) overrideRequirements(q Required, list Requirements, used bool) {
-	var once Requirements
-	for _, r := range list {
-		if !slices.Contains(once, r) {
-			once = append(once, r)
-		}
-	}
-	if len(once) > 0 {
-		a.override(RequireAnnotation, q.String(), once.String(), !slices.ContainsFunc(once, a.asks), used)
-	}
-}
-
-// asks reports whether the command line has a requirement.
-func (a *annotated) asks(r Requirement) bool { return slices.Contains(a.options.Require, r) }
-
-// durations returns what is known of each container, of the command line, of the base or of an
-// annotation.
+// durations returns what is known of each container: what the command line or the base has, unless
+// an annotation has more.
 func (a *annotated) durations(key string, asked, own value.Durations) map[string]*value.Interval {
 	known := map[string]*value.Interval{}
 	for _, name := range a.containers {
-		ordinary, base := a.ordinary(name), false
-		said, says := asked.In(name, ordinary), own.In(name, ordinary)
-		if was := a.base.container(name).known(key); was != nil && (said == nil ||
-			*was != *said && was.Max >= said.Max) {
-			said, base = was, true
+		must, wants := asked.In(name, a.ordinary(name)), own.In(name, a.ordinary(name))
+		if base := a.base.container(name).known(key); base != nil && (must == nil || base.Max >= must.Max) {
+			must = base
 		}
-		known[name] = said
-		switch {
-		case says == nil && base:
-			a.override(key, "", name+"="+said.String(), base, false)
-		case says == nil:
-		case said == nil && a.options.Base != nil && !a.options.AllowAnnotations:
-			a.override(key, name+"="+says.String(), "", true, false)
-		default:
-			used := said == nil || a.options.AllowAnnotations || says.Max >= said.Max
-			if used {
-				known[name] = says
-			}
-			if said != nil && *said != *says {
-				a.override(key, name+"="+says.String(), name+"="+said.String(), base, used)
-			}
+		onlyBase := must == nil && a.options.Base != nil // which has no such annotation
+		if wants != nil && (a.options.AllowAnnotations || !onlyBase && (must == nil || wants.Max >= must.Max)) {
+			must = wants
 		}
+		known[name] = must
 	}
 	return known
 }
@@ -311,42 +255,23 @@ func (a *annotated) ordinary(name string) bool {
 		func(c v1.Container) bool { return c.Name == name })
 }
 
-// tighten sets the requirements of the command line, and those of the base and of the annotation
-// that ask for more.
-func (a *annotated) tighten(asked, own []Required) {
-	for _, q := range a.base.required(a.containers) {
-		has := func(r Required) bool { return r.Row == q.Row && slices.Equal(r.Containers, q.Containers) }
-		if !a.asks(q.Requirement) && !slices.ContainsFunc(own, has) {
-			a.override(RequireAnnotation, "", q.String(), true, false)
-		}
-	}
-	asked = stricter(asked, a.base.required(a.containers), func(Required, Requirements, bool) {})
-	a.Required = stricter(asked, own, a.overrideRequirements)
-}
-
 // stricter returns the requirements of two lists, of two on a row of a container the one that asks
-// for more. It notes which ones of the first list a requirement replaces or is less than.
-func stricter(asked, own []Required, note func(q Required, list Requirements, used bool)) []Required {
+// for more.
+func stricter(asked, own []Required) []Required {
 	for _, q := range own {
 		var kept []string
-		var replaced, stricter Requirements
 		for _, name := range q.Containers {
 			i := slices.IndexFunc(asked,
 				func(r Required) bool { return r.Row == q.Row && slices.Contains(r.Containers, name) })
 			switch {
 			case i < 0:
 				kept = append(kept, name)
-			case asked[i].Duration == q.Duration:
-			case (q.Duration > asked[i].Duration) == q.Row.IsLimit():
+			case asked[i].Duration != q.Duration && (q.Duration > asked[i].Duration) == q.Row.IsLimit():
 				asked[i].Containers = slices.DeleteFunc(slices.Clone(asked[i].Containers),
 					func(c string) bool { return c == name })
-				kept, replaced = append(kept, name), append(replaced, asked[i].Requirement)
-			default:
-				stricter = append(stricter, asked[i].Requirement)
+				kept = append(kept, name)
 			}
 		}
-		note(q, replaced, true)
-		note(q, stricter, false)
 		if q.Containers = kept; len(kept) > 0 {
 			asked = append(asked, q)
 		}
@@ -354,37 +279,9 @@ func stricter(asked, own []Required, note func(q Required, list Requirements, us
 	return slices.DeleteFunc(asked, func(r Required) bool { return len(r.Containers) == 0 })
 }
 
-// replace sets the requirements of the annotation, and those of the command line on other rows.
-func (a *annotated) replace(asked, own []Required) {
-	for _, q := range own {
-		var replaced Requirements
-		for _, r := range asked {
-			if r.Row == q.Row && r.Requirement != q.Requirement {
-				replaced = append(replaced, r.Requirement)
-			}
-		}
-		a.overrideRequirements(q, replaced, true)
-	}
-	a.Required = append(slices.DeleteFunc(asked, func(r Required) bool {
+// replace returns the requirements of an annotation, and the others on other rows.
+func replace(asked, own []Required) []Required {
+	return append(slices.DeleteFunc(asked, func(r Required) bool {
 		return slices.ContainsFunc(own, func(q Required) bool { return q.Row == r.Row })
 	}), own...)
-}
-
-// String says which of the two counts.
-func (v Override) String() string {
-	other := fmt.Sprintf("--%s %s", strings.TrimPrefix(v.Annotation, workloads.AnnotationPrefix), v.CommandLine)
-	if v.Base {
-		other = v.CommandLine + " of the base"
-	}
-	says := fmt.Sprintf("%s %s of %s:%d", v.Annotation, v.Says, v.File, v.Line)
-	switch {
-	case v.Says == "":
-		return fmt.Sprintf("%s %s counts, although %s:%d does not have it any more (see --allow-annotations)",
-			v.Annotation, other, v.File, v.Line)
-	case v.Used:
-		return fmt.Sprintf("%s replaces %s", says, other)
-	case v.CommandLine == "":
-		return says + " counts for nothing: the base does not have it (see --allow-annotations)"
-	}
-	return fmt.Sprintf("%s counts for nothing: it asks for less than %s (see --allow-annotations)", says, other)
 }

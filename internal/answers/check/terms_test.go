@@ -202,32 +202,22 @@ func TestAnnotations(t *testing.T) {
 		annotation, asked, require string
 		allow                      bool
 		want                       string // the requirements with their containers
-		overrides                  []string
 	}{
 		{annotation: "detect<=1m", asked: "start>=50s", want: "start>=50s[helper app] detect<=1m[helper app]"},
-		{annotation: "start>=90s", asked: "start>=50s", want: "start>=1m30s[helper app]",
-			overrides: []string{"start>=1m30s over start>=50s"}},
-		{annotation: "start>=30s", asked: "start>=50s", want: "start>=50s[helper app]",
-			overrides: []string{"start>=30s under start>=50s"}},
-		{annotation: "start>=30s", asked: "start>=50s", allow: true, want: "start>=30s[helper app]",
-			overrides: []string{"start>=30s over start>=50s"}},
-		{annotation: "detect<=30s", asked: "detect<=45s", want: "detect<=30s[helper app]",
-			overrides: []string{"detect<=30s over detect<=45s"}},
-		{annotation: "detect<=1m", asked: "detect<=45s", want: "detect<=45s[helper app]",
-			overrides: []string{"detect<=1m under detect<=45s"}},
+		{annotation: "start>=90s", asked: "start>=50s", want: "start>=1m30s[helper app]"},
+		{annotation: "start>=30s", asked: "start>=50s", want: "start>=50s[helper app]"},
+		{annotation: "start>=30s", asked: "start>=50s", allow: true, want: "start>=30s[helper app]"},
+		{annotation: "detect<=30s", asked: "detect<=45s", want: "detect<=30s[helper app]"},
+		{annotation: "detect<=1m", asked: "detect<=45s", want: "detect<=45s[helper app]"},
 		{annotation: "detect<=45s", asked: "detect<=45s", want: "detect<=45s[helper app]"},
 		// A name in an annotation does not take the requirement from the other containers.
-		{annotation: "app/detect<=30s", asked: "detect<=45s", want: "detect<=45s[helper] app/detect<=30s[app]",
-			overrides: []string{"app/detect<=30s over detect<=45s"}},
-		{annotation: "app/detect<=1m", asked: "detect<=45s", want: "detect<=45s[helper app]",
-			overrides: []string{"app/detect<=1m under detect<=45s"}},
+		{annotation: "app/detect<=30s", asked: "detect<=45s", want: "detect<=45s[helper] app/detect<=30s[app]"},
+		{annotation: "app/detect<=1m", asked: "detect<=45s", want: "detect<=45s[helper app]"},
 		{annotation: "app/detect<=1m", asked: "detect<=45s, start>=50s", allow: true,
-			want: "start>=50s[helper app] app/detect<=1m[app]", overrides: []string{"app/detect<=1m over detect<=45s"}},
-		{annotation: "start>=50s", asked: "app/start>=70s", want: "app/start>=1m10s[app] start>=50s[helper]",
-			overrides: []string{"start>=50s under app/start>=1m10s"}},
+			want: "start>=50s[helper app] app/detect<=1m[app]"},
+		{annotation: "start>=50s", asked: "app/start>=70s", want: "app/start>=1m10s[app] start>=50s[helper]"},
 		{annotation: "start>=50s, app/start>=90s", asked: "start>=70s, envoy/start>=20s",
-			want:      "start>=1m10s[helper] envoy/start>=20s[envoy] app/start>=1m30s[app]",
-			overrides: []string{"start>=50s under start>=1m10s", "app/start>=1m30s over start>=1m10s"}},
+			want: "start>=1m10s[helper] envoy/start>=20s[envoy] app/start>=1m30s[app]"},
 	} {
 		manifest := strings.Replace(meshed(t, helper), "  name: orders\n",
 			"  name: orders\n  annotations: {probesim.dev/require: '"+test.annotation+"'}\n", 1)
@@ -240,25 +230,11 @@ func TestAnnotations(t *testing.T) {
 		if got := strings.Join(list, " "); got != test.want {
 			t.Errorf("%s under --require %s: %s, want %s", test.annotation, test.asked, got, test.want)
 		}
-		if got := overrides(w); !slices.Equal(got, test.overrides) {
-			t.Errorf("%s under --require %s: the overrides are %q, want %q", test.annotation, test.asked, got,
-				test.overrides)
-		}
 		o.IgnoreAnnotations = true
-		if w := checked(t, manifest, o).Workloads[0]; len(w.Overrides) > 0 || len(w.Requirements) != len(o.Require) {
+		if w := checked(t, manifest, o).Workloads[0]; len(w.Requirements) != len(o.Require) {
 			t.Errorf("%s counts although annotations are ignored", test.annotation)
 		}
 	}
-}
-
-func overrides(w check.Workload) (list []string) {
-	for _, o := range w.Overrides {
-		list = append(list, o.Says+map[bool]string{true: " over ", false: " under "}[o.Used]+o.CommandLine)
-		if o.File != "web.yaml" || o.Line == 0 {
-			list = append(list, "no place")
-		}
-	}
-	return list
 }
 
 // TestStartAnnotation checks that an annotation can make a known start longer, or stand alone, and
@@ -268,15 +244,13 @@ func TestStartAnnotation(t *testing.T) {
 		annotation, asked string
 		allow             bool
 		want              string // of app
-		overrides         []string
 	}{
 		{annotation: "app=40s..70s", want: "40s..1m10s"},
 		{annotation: "40s..70s", want: "40s..1m10s"},
 		{annotation: "envoy=5s", asked: "30s", want: "30s"},
-		{annotation: "app=40s..70s", asked: "30s", want: "40s..1m10s",
-			overrides: []string{"app=40s..1m10s over app=30s"}},
-		{annotation: "app=20s", asked: "30s", want: "30s", overrides: []string{"app=20s under app=30s"}},
-		{annotation: "20s", asked: "app=30s", allow: true, want: "20s", overrides: []string{"app=20s over app=30s"}},
+		{annotation: "app=40s..70s", asked: "30s", want: "40s..1m10s"},
+		{annotation: "app=20s", asked: "30s", want: "30s"},
+		{annotation: "20s", asked: "app=30s", allow: true, want: "20s"},
 	} {
 		for key, of := range map[string]func(*check.Options) *value.Durations{
 			"start": func(o *check.Options) *value.Durations { return &o.Start },
@@ -288,9 +262,8 @@ func TestStartAnnotation(t *testing.T) {
 			*of(&o) = durations(t, test.asked)
 			w := checked(t, manifest, o).Workloads[0]
 			got := map[string]*value.Interval{"start": w.Containers[1].Start, "stop": w.Containers[1].Stop}[key]
-			if fmt.Sprint(got) != test.want || !slices.Equal(overrides(w), test.overrides) {
-				t.Errorf("%s %s under %q: %s and %q, want %s and %q", key, test.annotation, test.asked, got,
-					overrides(w), test.want, test.overrides)
+			if fmt.Sprint(got) != test.want {
+				t.Errorf("%s %s under %q: %s, want %s", key, test.annotation, test.asked, got, test.want)
 			}
 		}
 	}
@@ -358,8 +331,7 @@ func TestUnknownContainers(t *testing.T) {
 	}
 }
 
-// TestBase checks that annotations can only ask for more than an earlier report does, and that the
-// report names what differs.
+// TestBase checks that annotations can only ask for more than an earlier report does.
 func TestBase(t *testing.T) {
 	pod := func(annotations string) string {
 		return "apiVersion: v1\nkind: Pod\nmetadata: {name: web, annotations: {" + annotations +
@@ -370,34 +342,19 @@ func TestBase(t *testing.T) {
 		o           check.Options
 		start, stop string
 		required    string
-		overrides   string
 	}{
-		{base: "probesim.dev/start: 8s", now: "probesim.dev/start: 1s..3s", start: "8s",
-			overrides: "probesim.dev/start app=1s..3s of web.yaml:3 counts for nothing: it asks for less than app=8s " +
-				"of the base (see --allow-annotations)"},
-		{base: "probesim.dev/start: 8s", now: "probesim.dev/start: 9s", start: "9s",
-			overrides: "probesim.dev/start app=9s of web.yaml:3 replaces app=8s of the base"},
-		{base: "probesim.dev/start: 8s", start: "8s",
-			overrides: "probesim.dev/start app=8s of the base counts, although web.yaml:1 does not have it any more " +
-				"(see --allow-annotations)"},
-		{now: "probesim.dev/stop: 1s", stop: "none",
-			overrides: "probesim.dev/stop app=1s of web.yaml:3 counts for nothing: the base does not have it (see " +
-				"--allow-annotations)"},
+		{base: "probesim.dev/start: 8s", now: "probesim.dev/start: 1s..3s", start: "8s"},
+		{base: "probesim.dev/start: 8s", now: "probesim.dev/start: 9s", start: "9s"},
+		{base: "probesim.dev/start: 8s", start: "8s"},
+		{now: "probesim.dev/stop: 1s", stop: "none"},
 		{base: "probesim.dev/stop: 3s", now: "probesim.dev/stop: 3s", stop: "3s"},
 		{base: "probesim.dev/stop: 3s", now: "probesim.dev/stop: 1s", o: check.Options{AllowAnnotations: true},
-			stop: "1s", overrides: "probesim.dev/stop app=1s of web.yaml:3 replaces app=3s of the base"},
-		{now: "probesim.dev/start: 1s", o: check.Options{Start: durations(t, "5s")}, start: "5s",
-			overrides: "probesim.dev/start app=1s of web.yaml:3 counts for nothing: it asks for less than --start " +
-				"app=5s (see --allow-annotations)"},
-		{base: "probesim.dev/require: stall>=5s", now: "probesim.dev/require: stall>=2s", required: "stall>=5s",
-			overrides: "probesim.dev/require stall>=2s of web.yaml:3 counts for nothing: it asks for less than " +
-				"stall>=5s of the base (see --allow-annotations)"},
-		{base: "probesim.dev/require: stall>=5s", required: "stall>=5s",
-			overrides: "probesim.dev/require stall>=5s of the base counts, although web.yaml:1 does not have it any " +
-				"more (see --allow-annotations)"},
+			stop: "1s"},
+		{now: "probesim.dev/start: 1s", o: check.Options{Start: durations(t, "5s")}, start: "5s"},
+		{base: "probesim.dev/require: stall>=5s", now: "probesim.dev/require: stall>=2s", required: "stall>=5s"},
+		{base: "probesim.dev/require: stall>=5s", required: "stall>=5s"},
 		{base: "probesim.dev/require: stall>=5s", now: "probesim.dev/require: 'stall>=6s, detect<=9s'",
-			required:  "stall>=6s detect<=9s",
-			overrides: "probesim.dev/require stall>=6s of web.yaml:3 replaces stall>=5s of the base"},
+			required: "stall>=6s detect<=9s"},
 		{base: "probesim.dev/require: stall>=5s", o: check.Options{Require: requirements(t, "stall>=5s")},
 			required: "stall>=5s"},
 	} {
@@ -414,18 +371,15 @@ func TestBase(t *testing.T) {
 			}
 			return s.String()
 		}
-		var required, overrides []string
+		var required []string
 		for _, v := range w.Requirements {
 			required = append(required, v.Requirement)
 		}
-		for _, v := range w.Overrides {
-			overrides = append(overrides, v.String())
-		}
 		c := w.Containers[0]
 		if test.start != "" && known(c.Start) != test.start || test.stop != "" && known(c.Stop) != test.stop ||
-			strings.Join(required, " ") != test.required || strings.Join(overrides, "; ") != test.overrides {
-			t.Errorf("base %q, now %q: start %s, stop %s, requirements %q, overrides %q, want %+v", test.base, test.now,
-				known(c.Start), known(c.Stop), required, overrides, test)
+			strings.Join(required, " ") != test.required {
+			t.Errorf("base %q, now %q: start %s, stop %s, requirements %q, want %+v", test.base, test.now,
+				known(c.Start), known(c.Stop), required, test)
 		}
 	}
 }

@@ -52,9 +52,7 @@ type Workload struct {
 	Containers []Container `json:"containers"`
 	// Requirements are the results after the change.
 	Requirements []check.Verification `json:"requirements,omitempty"`
-	// annotations after the change that say something else than the command line
-	Overrides []check.Override `json:"overrides,omitempty"`
-	Problems  []string         `json:"problems,omitempty"` // why it could not be checked, before or after
+	Problems     []string             `json:"problems,omitempty"` // why it could not be checked, before or after
 }
 
 // Container is the comparison of a container with probes.
@@ -177,7 +175,7 @@ func workload(before, after *check.Workload) Workload {
 	if after == nil {
 		after = &check.Workload{}
 	} else {
-		out.Requirements, out.Overrides = after.Requirements, after.Overrides
+		out.Requirements = after.Requirements
 		out.problem("after", after)
 	}
 	if out.Change == Same {

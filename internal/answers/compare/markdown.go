@@ -34,9 +34,6 @@ func Markdown(w io.Writer, r *Report) error {
 		for _, p := range w.Problems {
 			fmt.Fprintf(&b, "\n%s was not checked %s\n", render.Escape(w.Title()), render.Escape(p))
 		}
-		for _, v := range w.Overrides {
-			fmt.Fprintf(&b, "\n%s\n", render.Escape(v.String()))
-		}
 		if len(w.Requirements) > 0 {
 			fmt.Fprintf(&b, "\nRequirements of %s:\n\n", render.Escape(w.Title()))
 		}

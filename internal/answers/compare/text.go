@@ -66,7 +66,6 @@ func (t *writer) workload(w *Workload) {
 	for _, problem := range w.Problems {
 		t.Line(0, "not checked "+problem, report.Bad)
 	}
-	render.WriteOverrides(&t.Writer, w.Overrides)
 	if len(w.Requirements) > 0 {
 		t.Gap()
 	}

@@ -30,12 +30,10 @@ type Workload struct {
 	// them.
 	Impossible []string `json:"impossible,omitempty"`
 	// Missing says the same with the containers.
-	Missing []Missing `json:"missing,omitempty"`
-	// annotations that say something else than the command line
-	Overrides  []check.Override `json:"overrides,omitempty"`
-	Problem    string           `json:"problem,omitempty"` // why the workload could not be checked
-	Containers []Container      `json:"containers"`        // containers on which the requirements depend
-	Grace      *Grace           `json:"grace,omitempty"`   // of the pod, if the programs need more time to exit
+	Missing    []Missing   `json:"missing,omitempty"`
+	Problem    string      `json:"problem,omitempty"` // why the workload could not be checked
+	Containers []Container `json:"containers"`        // containers on which the requirements depend
+	Grace      *Grace      `json:"grace,omitempty"`   // of the pod, if the programs need more time to exit
 
 	template string // path of the pod template in the object
 }

@@ -44,10 +44,7 @@ func (t *writer) workload(r *Report, w *Workload) {
 	for _, m := range w.Missing {
 		t.Line(0, title+", "+m.String(), report.Bad)
 	}
-	for _, v := range w.Overrides {
-		t.Line(0, v.String(), report.Warn)
-	}
-	first := w.Problem == "" && len(w.Missing)+len(w.Overrides) == 0
+	first := w.Problem == "" && len(w.Missing) == 0
 	if g := w.Grace; g != nil {
 		t.Item(report.Cell{Text: title, Style: report.Bold}, "", nodes(r))
 		t.Line(2, g.String(), report.Good)

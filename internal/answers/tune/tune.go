@@ -63,7 +63,7 @@ func (t *Tuner) add(f check.File, w *manifests.Workload) scenarios.Errors {
 	}
 	at := len(t.report.Workloads)
 	added := Workload{Kind: w.Kind, Namespace: w.Pod.Namespace, Name: w.Name, File: f.Name, Line: w.Line,
-		Containers: []Container{}, Overrides: terms.Overrides, template: w.Template}
+		Containers: []Container{}, template: w.Template}
 	for spec := range podutil.Containers(&w.Pod.Spec) {
 		own := slices.DeleteFunc(terms.Of(spec.Name), func(q check.Requirement) bool { return !tunable(spec, q.Row) })
 		if len(own) == 0 {

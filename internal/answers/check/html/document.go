@@ -14,14 +14,13 @@ import (
 // document is the data of the page for the template.
 type document struct {
 	pages.Head
-	Report    *check.Report
-	Unready   []string
-	Missed    []render.Fact
-	Counted   string   // workloads and containers, if there are several workloads
-	Overrides []string // of all workloads, if there are several
-	Changes   []render.Change
-	Start     string // how long a start is known to take, or empty
-	Sections  []*section
+	Report   *check.Report
+	Unready  []string
+	Missed   []render.Fact
+	Counted  string // workloads and containers, if there are several workloads
+	Changes  []render.Change
+	Start    string // how long a start is known to take, or empty
+	Sections []*section
 }
 
 // section is a container with probes, or a workload without such a container.
@@ -36,10 +35,9 @@ type section struct {
 	NotAbout     string // what is not about the container, which is a sidecar
 	Facts        []render.Fact
 	Findings     []finding
-	Broken       []string         // requirements that the container does not meet
-	Requirements []requirement    // of the workload, in its last section
-	Overrides    []check.Override // of the workload, in its last section
-	Problem      string           // of the workload, in its last section
+	Broken       []string      // requirements that the container does not meet
+	Requirements []requirement // of the workload, in its last section
+	Problem      string        // of the workload, in its last section
 	Shown        []shown
 }
 
@@ -79,7 +77,7 @@ func newDocument(r *check.Report) *document {
 			d.Sections = append(d.Sections, &section{Title: title(r, w), Workload: w})
 		}
 		last := d.Sections[len(d.Sections)-1]
-		last.Problem, last.Overrides, last.NotSimulated = w.Problem, w.Overrides, strings.Join(w.NotSimulated, ", ")
+		last.Problem, last.NotSimulated = w.Problem, strings.Join(w.NotSimulated, ", ")
 		for k := range w.Requirements {
 			v := &w.Requirements[k]
 			last.Requirements = append(last.Requirements,
@@ -97,11 +95,6 @@ func newDocument(r *check.Report) *document {
 	d.Title = "Probe settings: " + render.Counts(&r.Verdict)
 	if v := &r.Verdict; len(r.Workloads) > 1 {
 		d.Counted = counted(v.Workloads, "workload") + ", " + counted(v.Containers, "container")
-		for _, w := range r.Workloads {
-			for _, o := range w.Overrides {
-				d.Overrides = append(d.Overrides, o.String())
-			}
-		}
 	}
 	return d
 }

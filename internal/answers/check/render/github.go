@@ -75,10 +75,6 @@ func annotations(w *check.Workload, named bool) []report.Annotation {
 				Title: title + ": a requirement is not met", Message: message})
 		}
 	}
-	for _, v := range w.Overrides {
-		list = append(list, report.Annotation{Level: report.WarningLevel, File: v.File, Line: v.Line, Column: v.Column,
-			Title: title + ": an annotation differs from the command line", Message: v.String()})
-	}
 	if w.Problem != "" {
 		list = append(list, report.Annotation{File: w.File, Line: w.Line, Title: title + " was not checked",
 			Message: w.Problem})

@@ -37,9 +37,6 @@ func junitCases(w *check.Workload, failOn check.Severity) []junit.Case {
 	if len(w.WithoutProbes) > 0 {
 		says = append(says, "Without probes: "+printable.Text(strings.Join(w.WithoutProbes, ", ")))
 	}
-	for _, v := range w.Overrides {
-		says = append(says, printable.Text(v.String()))
-	}
 	if len(w.NotSimulated) > 0 {
 		says = append(says, "Not simulated: "+printable.Text(strings.Join(w.NotSimulated, ", ")))
 	}

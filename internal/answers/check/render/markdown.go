@@ -59,9 +59,6 @@ func markdownWorkload(b *bytes.Buffer, r *check.Report, w *check.Workload) {
 	if w.Problem != "" {
 		fmt.Fprintf(b, "\n%s was not checked: %s\n", Escape(w.Title()), Escape(w.Problem))
 	}
-	for _, v := range w.Overrides {
-		fmt.Fprintf(b, "\n%s\n", Escape(v.String()))
-	}
 	if len(w.Rollouts) > 0 {
 		fmt.Fprintf(b, "\n%s judges %s.\n", "`probesim rollout`", Escape(strings.Join(w.Rollouts, ", ")))
 	}

@@ -66,11 +66,9 @@ type (
 	}
 )
 
-// requirementRule is the rule of requirements that are not met, readinessRule the one of workloads
-// without a readiness probe, and annotationRule the one of annotations that differ from the command
-// line.
+// requirementRule is the rule of requirements that are not met, and readinessRule the one of
+// workloads without a readiness probe.
 const (
-	annotationRule  = "annotation"
 	requirementRule = "requirement"
 	readinessRule   = "readiness-missing"
 )
@@ -88,9 +86,6 @@ func SARIF(w io.Writer, r *check.Report, version string, path func(string) strin
 	run.Tool.Driver.Rules = append(run.Tool.Driver.Rules,
 		sarifRule{requirementRule, sarifText{"A requirement is not met."},
 			sarifText{"The value of the row misses what --require or the annotation probesim.dev/require says."}},
-		sarifRule{annotationRule, sarifText{"An annotation differs from the command line."},
-			sarifText{"An annotation can ask for more than --start, --stop and --require. What asks for less counts " +
-				"for nothing, unless --allow-annotations is set."}},
 		sarifRule{readinessRule, sarifText{"No container of the workload has a readiness probe."},
 			sarifText{"The pods are Ready as soon as they run, and get traffic before their program is up."}})
 	add := func(rule, level, message, file string, line, column int, suppressed ...sarifSuppression) {
@@ -112,9 +107,6 @@ func SARIF(w io.Writer, r *check.Report, version string, path func(string) strin
 			findings(c.Findings)
 			findings(c.Ignored, sarifSuppression{"external", "ignored by an annotation or the configuration"})
 			findings(c.Known, sarifSuppression{"external", "known in the baseline"})
-		}
-		for _, v := range workload.Overrides {
-			add(annotationRule, "warning", v.String(), v.File, v.Line, v.Column)
 		}
 		for _, v := range workload.Requirements {
 			if !v.Met {

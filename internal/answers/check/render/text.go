@@ -300,16 +300,6 @@ func (t *writer) finding(head string, f *check.Finding) {
 	}
 }
 
-// WriteOverrides says which annotations differ from the command line, and which of the two counts.
-func WriteOverrides(t *report.Writer, list []check.Override) {
-	for i, v := range list {
-		if i == 0 {
-			t.Gap()
-		}
-		t.Line(0, v.String(), report.Warn)
-	}
-}
-
 // WriteRequirement writes whether a requirement is met.
 func WriteRequirement(t *report.Writer, v *check.Verification) {
 	mark, style := "ok    ", report.Good

@@ -192,9 +192,6 @@ func (t *writer) verdict() {
 	for _, m := range Missed(t.r) {
 		t.Item(report.Cell{Text: "FAIL  " + m.Name + "  ", Style: report.Bad}, m.Text, "")
 	}
-	for _, w := range t.r.Workloads {
-		t.overrides(&w)
-	}
 	for _, f := range notSimulated(t.r) {
 		t.Line(0, "not simulated: "+f.Name+" ("+f.Text+")", report.Dim)
 	}
@@ -252,13 +249,6 @@ func notSimulated(r *check.Report) (list []Fact) {
 		list[i].Text = few(names[list[i].Name], 3)
 	}
 	return list
-}
-
-// overrides says which annotations differ from the command line, and which of the two counts.
-func (t *writer) overrides(w *check.Workload) {
-	for _, v := range w.Overrides {
-		t.Line(0, v.String(), report.Warn)
-	}
 }
 
 // others writes a line for each severity and kind of the findings that are left.
@@ -367,7 +357,6 @@ func (t *writer) one(w *check.Workload) {
 	for _, v := range w.Requirements {
 		WriteRequirement(&t.Writer, &v)
 	}
-	t.overrides(w)
 	var fine []string
 	for _, c := range w.Containers {
 		if len(c.Findings) == 0 && c.HasProbes() && !t.shown(w, &c) {

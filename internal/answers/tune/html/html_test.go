@@ -23,8 +23,7 @@ func sample(text string) *tune.Report {
 			Note:    text,
 		}, {Name: "other", Why: []string{text}}}},
 		{Kind: text, Name: text, Problem: text, Impossible: []string{text},
-			Missing:   []tune.Missing{{Requirement: text, Reason: text}},
-			Overrides: []check.Override{{Annotation: text, Says: text, File: text}}},
+			Missing: []tune.Missing{{Requirement: text, Reason: text}}},
 	}}
 }
 
