@@ -724,7 +724,7 @@ func slowReady(r *result) []Finding {
 	}
 	atMost := r.UntilReady(true)
 	waits, field, advice := r.waitsForReady(atMost)
-	if waits <= readyIsSlow {
+	if waits < readyIsSlow {
 		return nil
 	}
 	return []Finding{{
