@@ -55,7 +55,8 @@ func Each(files []input.File, visit func(input.File, *manifests.Workload) scenar
 }
 
 // KnowContainers returns an error about the first of some names of containers that no workload of
-// the files has, be it as app, web/app or prod/web/app. An empty name stands for no container. Without a valid workload there is no error.
+// the files has, be it as app, web/app or prod/web/app. An empty name stands for no container.
+// Without a valid workload there is no error.
 func KnowContainers(files []input.File, names []string) error {
 	var known []string
 	_ = Each(files, func(_ input.File, w *manifests.Workload) scenarios.Errors {

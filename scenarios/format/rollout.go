@@ -98,7 +98,8 @@ func (r *Rollout) JSON(now string) []byte {
 	case r.Template != nil:
 		spec = map[string]any{"template": r.Template}
 	case r.Restart:
-		spec = map[string]any{"template": map[string]any{"metadata": map[string]any{"annotations": map[string]string{RestartedAt: now}}}}
+		annotations := map[string]string{RestartedAt: now}
+		spec = map[string]any{"template": map[string]any{"metadata": map[string]any{"annotations": annotations}}}
 	case r.Pause, r.Resume:
 		spec = map[string]any{"paused": r.Pause}
 	default:

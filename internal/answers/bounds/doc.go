@@ -11,7 +11,8 @@
 //	b, err := bounds.Of(bounds.Settings{Pod: pod, Container: "app", Profile: profile.Newest(), Delays: typical})
 //	...
 //	limit := b.Start(bounds.FirstInstance)
-//	fmt.Println(limit.Least, limit.Greatest) // a start of up to 54.9s always succeeds, and one of over 59.9s never does
+//	// A start of up to 54.9s always succeeds, and one of over 59.9s never does.
+//	fmt.Println(limit.Least, limit.Greatest)
 //
 // The files have one idea each, and build on those before: the latencies of a node (node.go), one
 // probe (probe.go, connections.go), the sync that starts a container (sync.go), the time until a

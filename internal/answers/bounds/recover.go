@@ -9,7 +9,8 @@ import "time"
 // probe can stop the next instance, nor that the sync that stops this one waits for a relist if
 // another sync has come just before.
 //
-//	hang ──► verdict of the liveness probe ──► hook, grace period, SIGKILL ──► next start ──► shown, up ──► probes succeed ──► status
+//	hang ──► verdict of the liveness probe ──► hook, grace period, SIGKILL ──► next start
+//	     ──► shown, up ──► probes succeed ──► status
 func (c *Container) UntilRecovered(start time.Duration) Time {
 	m := c.AtMiddle()
 	p := m.liveness

@@ -191,7 +191,8 @@ func TestMissedRequirements(t *testing.T) {
 		if v.Met || len(v.App) == 0 != (row == check.Ready) {
 			t.Errorf("%s: met %v, the words are %q", q, v.Met, v.App)
 		}
-		if _, _, err := whatif.Scenario(whatif.Options{Manifest: "web.yaml", Data: []byte(manifest), Words: v.App}); err !=
+		if _, _, err := whatif.Scenario(whatif.Options{Manifest: "web.yaml", Data: []byte(manifest),
+			Words: v.App}); err !=
 			nil {
 			t.Errorf("%s: 'probesim run' does not accept %q: %v", q, v.App, err)
 		}

@@ -20,7 +20,8 @@ var spoken = regexp.MustCompile(
 		`|(?P<Killing>[Cc]ontainer [a-z0-9][-a-z0-9]* failed (?:liveness|startup) probe)` +
 		`|(?P<Failed>(?:secrets?|configmaps?) "[^"]+" not found|couldn't find key \S+ in )` +
 		`|(?P<weakFailed>Failed to pull image)|(?P<weakKilling>Stopping container )` +
-		`|(?P<weakCreated>Created container)|(?P<weakStarted>Started container)|(?P<weakScheduled>Successfully assigned )` +
+		`|(?P<weakCreated>Created container)|(?P<weakStarted>Started container)` +
+		`|(?P<weakScheduled>Successfully assigned )` +
 		`|(?P<weakPulled>Container image |Successfully pulled image )|(?P<weakPulling>Pulling image )`)
 
 // hints are parts of what spoken matches: a search for them costs less.

@@ -40,7 +40,8 @@ var (
 	describeField = regexp.MustCompile(`^([A-Z][A-Za-z ()-]{1,30}):(?:\s+(.*))?$`)
 	conditionRow  = regexp.MustCompile(`^([A-Z][A-Za-z.-]*|[a-z0-9.-]+/[A-Za-z0-9._-]+)(?:\s+(True|False|Unknown))?$`)
 	probeField    = regexp.MustCompile(`(?s)^\s*(Liveness|Readiness|Startup):\s+(exec|http-get|tcp-socket` +
-		`|grpc)\s*(.*?)\s+delay=(\d+)s timeout=(\d+)s period=(\d+)s (?:#success|successThreshold)=(\d+) (?:#failure|failureThreshold)=(\d+)`)
+		`|grpc)\s*(.*?)\s+delay=(\d+)s timeout=(\d+)s period=(\d+)s ` +
+		`(?:#success|successThreshold)=(\d+) (?:#failure|failureThreshold)=(\d+)`)
 	probeOpen = regexp.MustCompile(`^\s*(Liveness|Readiness|Startup):\s+(exec|http-get|tcp-socket|grpc)\s`)
 	// inLine matches the fields of a state that a person wrote on the line of the state.
 	inLine = regexp.MustCompile(`[,;]?\s+(Reason|Exit Code|Started|Finished|Last State|Ready|Restart Count):\s+`)
@@ -66,7 +67,8 @@ var (
 // writes there.
 var beginning = regexp.MustCompile(`^(?:(?:Last )?State:\s+(?:Running|Waiting|Terminated)(?: |$)|(?:Restart Count` +
 	`|Exit Code):\s+\d{1,9}(?: |$)|Events:(?:\s+<none>)?$|Node:\s.*/|` +
-	`(?:Containers|Init Containers|Conditions):$|Status:\s+(?:Pending|Running|Succeeded|Failed|Unknown)(?: |$)|(?:Namespace|Start Time|Labels|Container ID|QoS Class):)`)
+	`(?:Containers|Init Containers|Conditions):$|Status:\s+(?:Pending|Running|Succeeded|Failed|Unknown)(?: |$)|` +
+	`(?:Namespace|Start Time|Labels|Container ID|QoS Class):)`)
 
 // ofNamed matches the first fields of a container.
 var ofNamed = regexp.MustCompile(`^\s*(?:(?:Last )?State|Container ID|Restart Count):`)

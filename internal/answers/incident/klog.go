@@ -29,7 +29,8 @@ var (
 	// oldProbe and the others are the forms of lines up to 1.20, which have no keys. The names of
 	// their groups are the keys of today.
 	oldProbe = regexp.MustCompile(`(?s)^(?P<probeType>Liveness|Readiness|Startup) probe for ` +
-		`"(?P<pods>[^":]+):(?P<containerName>[^"]+)" (?P<title>failed|errored|succeeded|warning)(?: \(\w+\))?(?::\s?(?P<output>.*))?$`)
+		`"(?P<pods>[^":]+):(?P<containerName>[^"]+)" (?P<title>failed|errored|succeeded|warning)` +
+		`(?: \(\w+\))?(?::\s?(?P<output>.*))?$`)
 	oldLines = []*regexp.Regexp{
 		oldProbe,
 		regexp.MustCompile(`^(?P<title>SyncLoop \(container unhealthy\)): "(?P<pods>[^"]*)"`),

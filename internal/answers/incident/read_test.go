@@ -166,7 +166,8 @@ func TestNotText(t *testing.T) {
 		little, big = binary.LittleEndian.AppendUint16(little, u), binary.BigEndian.AppendUint16(big, u)
 	}
 	for _, data := range [][]byte{little, big} {
-		if r := Read([]File{{Name: "utf16", Data: data}}); len(r.Facts) != 1 || r.Facts[0].Message != "é" || len(r.Problems) > 0 {
+		if r := Read([]File{{Name: "utf16", Data: data}}); len(r.Facts) != 1 || r.Facts[0].Message != "é" ||
+			len(r.Problems) > 0 {
 			t.Errorf("facts %v, problems %v", r.Facts, r.Problems)
 		}
 	}

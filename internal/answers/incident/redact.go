@@ -81,9 +81,11 @@ func (x *redactor) term(s string) string {
 // in them that are no names.
 var (
 	settings = wordSet(
-		`restartPolicy terminationGracePeriodSeconds activeDeadlineSeconds hostNetwork readinessGates conditionType initContainers containers name image
-	imagePullPolicy restartPolicyRules action exitCodes operator values ports containerPort protocol livenessProbe readinessProbe startupProbe lifecycle postStart preStop
-	exec command httpGet path port scheme tcpSocket grpc service sleep seconds initialDelaySeconds timeoutSeconds periodSeconds successThreshold failureThreshold`)
+		`restartPolicy terminationGracePeriodSeconds activeDeadlineSeconds hostNetwork readinessGates conditionType
+initContainers containers name image imagePullPolicy restartPolicyRules action exitCodes operator values
+ports containerPort protocol livenessProbe readinessProbe startupProbe lifecycle postStart preStop exec
+command httpGet path port scheme tcpSocket grpc service sleep seconds initialDelaySeconds timeoutSeconds
+periodSeconds successThreshold failureThreshold`)
 	values = wordSet(
 		`Always Never OnFailure IfNotPresent Restart RestartAllContainers In NotIn TCP UDP SCTP HTTP HTTPS`)
 )

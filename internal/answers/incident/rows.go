@@ -10,8 +10,9 @@ import (
 // kinds are objects of the cluster, in the column KIND of kubectl 1.12 and 1.13. Events of others
 // than pods are not used.
 var kinds = wordSet(
-	`Pod Node ReplicaSet Deployment StatefulSet DaemonSet Job CronJob ReplicationController Service Endpoints Ingress HorizontalPodAutoscaler
-	PersistentVolumeClaim PersistentVolume ConfigMap Secret Namespace Certificate PodDisruptionBudget`)
+	`Pod Node ReplicaSet Deployment StatefulSet DaemonSet Job CronJob ReplicationController Service Endpoints
+Ingress HorizontalPodAutoscaler PersistentVolumeClaim PersistentVolume ConfigMap Secret Namespace
+Certificate PodDisruptionBudget`)
 
 // eventRow reads a row of a table of events: its anchor is a type and a reason, such as Warning
 // Unhealthy, or in 2015 a reason in lower case after the sender or the container. What is left of
@@ -233,7 +234,8 @@ var (
 	// status matches the columns of kubectl get pods from READY on. A STATUS is Running, Init:0/2
 	// or Signal:9.
 	status = regexp.MustCompile(
-		`^(\d{1,9}/\d{1,9})\s+([A-Z][A-Za-z0-9:/]{3,})(?:\s+(?:restarts=)?(\d{1,9}))?(?:\s+\((\w+) ago\))?(?:\s+(\S+)|\s*$)`)
+		`^(\d{1,9}/\d{1,9})\s+([A-Z][A-Za-z0-9:/]{3,})(?:\s+(?:restarts=)?(\d{1,9}))?` +
+			`(?:\s+\((\w+) ago\))?(?:\s+(\S+)|\s*$)`)
 	lastColumn = regexp.MustCompile(`<none>\s+(\d+/\d+)$`) // READINESS GATES
 	objectKind = regexp.MustCompile(`^[A-Za-z.]{2,}$`)
 )

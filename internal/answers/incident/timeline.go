@@ -102,8 +102,8 @@ func (r *Recording) Label(p *Pod) string { return strings.TrimPrefix(p.Key(), "/
 
 // marked has the reasons of events about pods that are actions from outside, and of lines of a log.
 var marked = wordSet(
-	`Scheduled Evicted Preempted NodeNotReady TaintManagerEviction SandboxChanged NodeControllerEviction FailedScheduling ExceededGracePeriod
-	DeadlineExceeded ADD DELETE REMOVE`)
+	`Scheduled Evicted Preempted NodeNotReady TaintManagerEviction SandboxChanged NodeControllerEviction
+FailedScheduling ExceededGracePeriod DeadlineExceeded ADD DELETE REMOVE`)
 
 func (d *drawn) pod(p *Pod) *history.Pod {
 	h := &history.Pod{Name: d.names[p], Added: d.End, Removed: history.Forever}

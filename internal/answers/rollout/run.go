@@ -132,7 +132,8 @@ const (
 func (w *workload) simulate(ctx context.Context, o *Options, healthy map[bool]fakeruntime.Pod, seed int64) (outcome,
 	error) {
 	r := &run{workload: w, o: o, seed: seed, healthy: healthy, targets: w.counted(), before: map[string]bool{},
-		pods: map[string]bool{}, terminating: map[string]bool{}, stops: map[string][]stop{}, windows: map[window]virtual.Span{}}
+		pods: map[string]bool{}, terminating: map[string]bool{}, stops: map[string][]stop{},
+		windows: map[window]virtual.Span{}}
 	r.outcome.ready = math.MaxInt32
 	uptime := node.DefaultUptime + time.Duration(r.fraction("uptime")*float64(10*time.Second))
 	control := node.ControlPlane{Delays: o.control()}

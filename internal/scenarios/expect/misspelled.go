@@ -13,9 +13,10 @@ import (
 // messageWords are words of the messages that the kubelet writes for probes, containers and images.
 var messageWords = strings.Fields(
 	`Liveness liveness Readiness readiness Startup startup probe failed errored resulted unknown state warning
-	statuscode connect connection refused context deadline exceeded Client Timeout exceeded while awaiting headers command timed
-	Container container Stopping restarted created started Created Started already present machine accessed Pulling pulled Successfully
-	image Back-off restarting pulling PostStartHook PreStopHook health service responded redirect terminated`)
+statuscode connect connection refused context deadline exceeded Client Timeout exceeded while awaiting
+headers command timed Container container Stopping restarted created started Created Started already present
+machine accessed Pulling pulled Successfully image Back-off restarting pulling PostStartHook PreStopHook
+health service responded redirect terminated`)
 
 var messageWord = regexp.MustCompile(`[A-Za-z-]{5,}`)
 
