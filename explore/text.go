@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/value"
 )
@@ -67,8 +68,8 @@ func Text(w io.Writer, r *Result, o TextOptions) error {
 	if r.Shards > 0 {
 		shard = fmt.Sprintf("  shard %d of %d", r.Shard, r.Shards)
 	}
-	t.Line(0, fmt.Sprintf("%s  %s  %s  %s%s", r.Scenario, r.Kubernetes, count(r.Runs, "run"),
-		count(len(r.Outcomes), "outcome"), shard), report.Bold)
+	t.Line(0, fmt.Sprintf("%s  %s  %s  %s%s", r.Scenario, r.Kubernetes, printable.Count(r.Runs, "run"),
+		printable.Count(len(r.Outcomes), "outcome"), shard), report.Bold)
 	t.Line(0, r.ending(), report.Dim)
 	t.policies(r)
 	t.outcomes(r)
@@ -90,18 +91,6 @@ func (r *Result) ending() string {
 	}
 	if r.Unjudged {
 		text += " No expectation applies to " + r.Kubernetes + ": only invariants were checked."
-	}
-	return text
-}
-
-// count writes a number of things, such as "1,234 runs".
-func count(n int, what string) string {
-	text := report.Thousands(n) + " " + what
-	switch {
-	case n != 1 && strings.HasSuffix(what, "y"):
-		text = strings.TrimSuffix(text, "y") + "ies"
-	case n != 1:
-		text += "s"
 	}
 	return text
 }
@@ -137,7 +126,7 @@ func (t *textWriter) outcomes(r *Result) {
 	}
 	for i, o := range r.Outcomes {
 		if i == maxListed && len(r.Outcomes) > maxListed+1 && !t.o.All {
-			t.Line(0, fmt.Sprintf("... and %s; --all lists them", count(len(r.Outcomes)-i, "other outcome")),
+			t.Line(0, fmt.Sprintf("... and %s; --all lists them", printable.Count(len(r.Outcomes)-i, "other outcome")),
 				report.Dim)
 			break
 		}
@@ -145,7 +134,7 @@ func (t *textWriter) outcomes(r *Result) {
 		if o.History.Bad() {
 			style = report.Bad
 		}
-		head, change := o.ID+"  "+count(o.Count, "run"), strings.Join(o.Change.Lines(), ", ")
+		head, change := o.ID+"  "+printable.Count(o.Count, "run"), strings.Join(o.Change.Lines(), ", ")
 		if len(head)+2+len(change) <= max(t.o.Width, 40) {
 			t.Line(0, head+"  "+change, style)
 		} else {
@@ -157,7 +146,7 @@ func (t *textWriter) outcomes(r *Result) {
 		}
 		for i, s := range o.Spread {
 			if i > 0 && !t.o.All {
-				t.Line(14, fmt.Sprintf("and %s with times like this", count(len(o.Spread)-i, "other entry")),
+				t.Line(14, fmt.Sprintf("and %s with times like this", printable.Count(len(o.Spread)-i, "other entry")),
 					report.Dim)
 				break
 			}
@@ -177,8 +166,8 @@ func (t *textWriter) finding(f *Finding) {
 	}
 	t.Line(0, word+"  "+f.Text, style)
 	first := f.Outcomes[0]
-	t.Line(2, fmt.Sprintf("in %s, %s; first: %s", count(len(f.Outcomes), "outcome"), count(f.Runs, "run"),
-		strings.Join(first.Change.Lines(), ", ")), report.Plain)
+	t.Line(2, fmt.Sprintf("in %s, %s; first: %s", printable.Count(len(f.Outcomes), "outcome"),
+		printable.Count(f.Runs, "run"), strings.Join(first.Change.Lines(), ", ")), report.Plain)
 	if t.o.Replay == nil {
 		return
 	}

@@ -14,7 +14,6 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/answers/check"
-	"probesim.dev/internal/answers/check/html"
 	"probesim.dev/internal/answers/check/render"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/require"
@@ -22,7 +21,7 @@ import (
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/scenarios/manifests"
-	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/show/findings"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
@@ -181,7 +180,7 @@ func explainFinding(w io.Writer, id string) error {
 	if err != nil {
 		return fmt.Errorf("--explain: %w", err)
 	}
-	return render.Explain(w, rule, terminal.Options(w))
+	return render.Explain(rule).Write(w, "text", terminal.Options(w).Document())
 }
 
 const checkExamples = `  # Check a manifest
@@ -389,8 +388,8 @@ func (o *checkOptions) unknownContainers(cmd *cobra.Command, err error) error {
 	}
 	tell(cmd.ErrOrStderr(), "%v: what a flag says about it counts for nothing", err)
 	if o.output == "github" {
-		_ = report.Annotate(cmd.OutOrStdout(),
-			report.Annotation{Level: report.WarningLevel, Title: "a container is missing", Message: err.Error()})
+		_ = findings.Annotate(cmd.OutOrStdout(),
+			findings.Annotation{Level: findings.Warning, Title: "a container is missing", Message: err.Error()})
 	}
 	return nil
 }
@@ -498,26 +497,10 @@ func listed(files []check.File) string {
 }
 
 func (o *checkOptions) write(w io.Writer, r *check.Report, format string) error {
-	switch format {
-	case "json":
-		return report.WriteJSON(w, r)
-	case "markdown":
-		return render.Markdown(terminal.Safe(w), r)
-	case "html":
-		return html.Write(w, r)
-	case "github":
-		if err := actions.Summary(func(w io.Writer) error { return render.Markdown(w, r) }); err != nil {
-			return err
-		}
-		return render.GitHub(w, r, actions.Path)
-	case "junit":
-		failOn := check.Severity(o.failOn)
-		if o.failOn == "none" {
-			failOn = ""
-		}
-		return render.JUnit(w, r, failOn)
-	case "sarif":
-		return render.SARIF(w, r, version(), actions.Path)
+	failOn := check.Severity(o.failOn)
+	if o.failOn == "none" {
+		failOn = ""
 	}
-	return render.Text(w, r, render.TextOptions{Options: terminal.Options(w), Details: o.details})
+	a := answer{json: r, document: render.Document(r), findings: render.Findings(r, failOn), details: o.details}
+	return a.write(w, format)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"io"
 	"slices"
 	"strings"
 
@@ -10,12 +9,9 @@ import (
 
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/compare"
-	"probesim.dev/internal/answers/compare/html"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/require"
 	"probesim.dev/internal/runner/pool"
-	"probesim.dev/internal/runner/terminal"
-	"probesim.dev/internal/show/report"
 )
 
 // compareOptions are the flags of compare.
@@ -27,7 +23,7 @@ type compareOptions struct {
 	memory    pool.Memory
 }
 
-var compareOutputs = []string{"table", "json", "markdown", "html"}
+var compareOutputs = []string{"table", "json", "markdown", "html", "github", "sarif", "junit"}
 
 func newCompare() *cobra.Command {
 	var o compareOptions
@@ -83,6 +79,9 @@ Output formats:
   json       stable JSON, described in docs/json.md
   markdown   tables for a comment on a pull request
   html       a self-contained page that draws both settings on one axis
+  github     annotations for GitHub Actions, and tables in the job summary
+  sarif      what gets worse, for code scanning
+  junit      a JUnit report for CI systems
 
 Exit codes:
   0    AFTER meets all requirements, and nothing is as bad as --fail-on
@@ -156,7 +155,8 @@ func compareManifests(cmd *cobra.Command, paths []string, o compareOptions, igno
 	if r.Scenarios, err = o.runPairs(cmd, pairs); err != nil {
 		return err
 	}
-	if err := writeComparison(cmd.OutOrStdout(), r, o.output); err != nil {
+	a := answer{json: r, document: compare.Document(r), findings: compare.Findings(r)}
+	if err := a.write(cmd.OutOrStdout(), o.output); err != nil {
 		return err
 	}
 	if len(options.Rollouts) > 0 {
@@ -206,16 +206,4 @@ func (o *compareOptions) read(cmd *cobra.Command, paths []string) (before, after
 	}
 	after, afterErr := r.read([]string{last})
 	return before, after, errors.Join(err, afterErr)
-}
-
-func writeComparison(w io.Writer, r *compare.Report, format string) error {
-	switch format {
-	case "json":
-		return report.WriteJSON(w, r)
-	case "markdown":
-		return compare.Markdown(terminal.Safe(w), r)
-	case "html":
-		return html.Write(w, r)
-	}
-	return compare.Text(w, r, terminal.Options(w))
 }

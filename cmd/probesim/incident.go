@@ -160,16 +160,14 @@ func (o *incidentOptions) write(w io.Writer, a *render.Answer) error {
 	switch o.output {
 	case "json":
 		return a.JSON(w)
-	case "markdown":
-		return a.Markdown(w)
-	case "html":
-		return a.HTML(w)
 	case "timeline":
-		return a.Timeline(w, terminal.Options(w))
+		return a.Timeline().Write(w, "text", terminal.Options(w).Document())
+	case "html":
+		a.Verbose = true // a page has room
 	case "jsonl":
 		return a.Recording.WriteFacts(w)
 	}
-	return a.Text(w, terminal.Options(w))
+	return a.Document().Write(w, o.output, terminal.Options(w).Document())
 }
 
 // nothing says what to give to incident instead of files without facts.
@@ -177,7 +175,7 @@ func (o *incidentOptions) nothing(rec *incident.Recording) error {
 	var b strings.Builder
 	b.WriteString("there are no facts about pods in the files")
 	if n := rec.UnreadLines; n > 0 {
-		fmt.Fprintf(&b, "; not read: %d %s", n, printable.Plural(n, "line"))
+		fmt.Fprintf(&b, "; not read: %s", printable.Count(n, "line"))
 	}
 	for i := 0; o.verbose && i < len(rec.Unread); i++ {
 		fmt.Fprintf(&b, "\n  %s: %s", rec.Unread[i].Place, printable.Text(rec.Unread[i].Text))

@@ -28,12 +28,11 @@ func TestIncidentPage(t *testing.T) {
 	b.open(incidentOf(t, restarted+"---\nkind: Event\nmetadata: {name: web.2}\nreason: Started\ninvolvedObject: "+
 		"{kind: Pod}\n"))
 	b.want("main > :first-child", "killed by its liveness probe")
-	b.want(".verdict .evidence", "pod.yaml:")
-	if n := b.count(".verdict h2"); n != 1 {
+	b.want("pre.text", "pod.yaml:")
+	if n := b.count("section h2"); n != 1 {
 		b.t.Errorf("%d verdicts, want 1", n)
 	}
-	const shown = "section.run:not([hidden])"
-	b.want(shown+" h2", "recording")
+	const shown = "details"
 	b.want(shown, "the event was not used: it does not name its pod")
 	b.want(shown, "not recorded")
 	if n := b.count(shown + " svg [class*=unknown]"); n == 0 {

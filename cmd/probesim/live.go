@@ -246,7 +246,7 @@ func (o *liveOptions) text(t *report.Writer, m measured) {
 			killed, n)
 	}
 	t.Lead(fmt.Sprintf("%s starts in %s, and %s.", m.Container, fromTo(m.Start, m.LongStart), ends),
-		fmt.Sprintf("Measured in %d %s on this machine: a node is slower.", n, printable.Plural(n, "run")))
+		fmt.Sprintf("Measured in %s on this machine: a node is slower.", printable.Count(n, "run")))
 	t.Line(2, fmt.Sprintf("Exit %s %s.", printable.Plural(len(codes), "code"), strings.Join(codes, ", ")), report.Plain)
 	switch {
 	case ended == n:
@@ -264,8 +264,7 @@ func (o *liveOptions) text(t *report.Writer, m measured) {
 		t.Line(2, "It answers requests until it exits.", report.Plain)
 	}
 	if broken > 0 {
-		t.Line(2, fmt.Sprintf("%d %s broke off without an answer.", broken, printable.Plural(broken, "request")),
-			report.Warn)
+		t.Line(2, fmt.Sprintf("%s broke off without an answer.", printable.Count(broken, "request")), report.Warn)
 	}
 	t.Gap()
 	t.Line(0, "For probesim check:", report.Bold)

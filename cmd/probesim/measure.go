@@ -23,7 +23,7 @@ type measureOptions struct {
 	prometheus []string
 }
 
-var measureOutputs = []string{"table", "json", "annotations", "config"}
+var measureOutputs = []string{"table", "json", "markdown", "html", "annotations", "config"}
 
 func newMeasure() *cobra.Command {
 	var o measureOptions
@@ -63,6 +63,8 @@ docs/measure.md has the queries.
 Output formats:
   table        a table, and what is not known (default)
   json         stable JSON, described in docs/json.md
+  markdown     the same for an issue
+  html         a page
   annotations  annotations of workloads for probesim check
   config       a .probesim.yaml for probesim check
 
@@ -158,5 +160,5 @@ func (o *measureOptions) write(w io.Writer, r *measure.Report) error {
 	case "config":
 		return render.Config(w, r)
 	}
-	return render.Text(w, r, terminal.Options(w))
+	return render.Document(r).Write(w, o.output, terminal.Options(w).Document())
 }

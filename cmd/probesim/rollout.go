@@ -15,13 +15,11 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/rollout"
-	"probesim.dev/internal/answers/rollout/html"
 	"probesim.dev/internal/answers/rollout/render"
 	"probesim.dev/internal/require"
 	"probesim.dev/internal/runner/actions"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/scenarios/simulate"
-	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/value"
 	"probesim.dev/internal/world/router"
 	"probesim.dev/kube/profile"
@@ -43,7 +41,7 @@ type rolloutFlags struct {
 	force                     bool
 }
 
-var rolloutOutputs = []string{"table", "json", "markdown", "html", "github"}
+var rolloutOutputs = []string{"table", "json", "markdown", "html", "github", "sarif", "junit"}
 
 func newRollout() *cobra.Command {
 	var o rolloutFlags
@@ -140,6 +138,8 @@ Output formats:
   markdown   tables for a pull request
   html       a page with the verdict and the picture of the worst run
   github     annotations for GitHub Actions, and tables in the job summary
+  sarif      findings for code scanning
+  junit      a JUnit report for CI systems
 
 Exit codes:
   0    the rollout completes and loses nothing, or what --require lets it lose;
@@ -357,7 +357,11 @@ func (o *rolloutFlags) show(cmd *cobra.Command, files, from []check.File, option
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		if err := render.Shown(w, s, options.Profile.Version, o.lost, terminal.Options(w)); err != nil {
+		d, err := render.Shown(s, options.Profile.Version, o.lost)
+		if err := d.Write(w, "text", terminal.Options(w).Document()); err != nil {
+			return err
+		}
+		if err != nil {
 			return &exitError{exitUsage, fmt.Errorf("--lost: %w", err)}
 		}
 	}
@@ -365,18 +369,6 @@ func (o *rolloutFlags) show(cmd *cobra.Command, files, from []check.File, option
 }
 
 func writeRollout(w io.Writer, r *rollout.Report, format string) error {
-	switch format {
-	case "json":
-		return report.WriteJSON(w, r)
-	case "markdown":
-		return render.Markdown(terminal.Safe(w), r)
-	case "html":
-		return html.Write(w, r)
-	case "github":
-		if err := actions.Summary(func(w io.Writer) error { return render.Markdown(w, r) }); err != nil {
-			return err
-		}
-		return render.GitHub(w, r, actions.Path)
-	}
-	return render.Text(w, r, terminal.Options(w))
+	a := answer{json: r, document: render.Document(r), findings: render.Findings(r)}
+	return a.write(w, format)
 }

@@ -42,20 +42,20 @@ func TestRolloutPage(t *testing.T) {
 	b := openBrowser(t, 1280, 900)
 	b.open(written(t, out.String()))
 	b.want("h2", "a rollout loses up to")
-	b.want(".caption", "The worst of 4 runs: the rollout loses")
-	b.want(".fixes .good", "preStop: {sleep: {seconds: 2}}")
+	b.want("summary", "The worst of 4 runs: the rollout loses")
+	b.want("li.good", "preStop: {sleep: {seconds: 2}}")
 	for _, text := range []string{"Ready pods of the first ReplicaSet", "of the second", "number of pods",
 		"requests lost"} {
 		b.want(".legend", text)
 	}
-	for selector, least := range map[string]int{".b-lost": 3, ".b-set0": 3, ".b-set1": 3, ".arms li": 4,
-		".figures tbody tr": 4} {
+	for selector, least := range map[string]int{".b-lost": 3, ".b-set0": 3, ".b-set1": 3, "li .jump": 4,
+		".picture": 4} {
 		if n := b.count(selector); n < least {
 			t.Errorf("%d of %s, want %d", n, selector, least)
 		}
 	}
-	b.want(".arms .longest", "kube-proxy dropped web-")
-	b.click(".arms li.longest .jump")
+	b.want("li.bad:has(.jump)", "kube-proxy dropped web-")
+	b.click("li.bad .jump")
 	b.want(".details", "kube-proxy")
 	var top float64
 	if b.eval(`document.querySelector('figure.chart').getBoundingClientRect().top + scrollY`, &top); top > 450 {
@@ -87,9 +87,9 @@ func TestTunedPage(t *testing.T) {
 	}
 	b := openBrowser(t, 1280, 900)
 	b.open(written(t, out.String()))
-	b.want("h2", "1 change meets the requirements")
-	b.want(".fixes .good", "lifecycle.preStop: none -> {sleep: {seconds: 12}}")
-	b.want(".checks", "before")
+	b.want("p.good", "1 change meets the requirements")
+	b.want(".items", "lifecycle.preStop: none -> {sleep: {seconds: 12}}")
+	b.want("li.good", "before")
 	if n := b.count("figure.chart"); n != 2 {
 		t.Errorf("%d pictures", n)
 	}

@@ -17,17 +17,16 @@ import (
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/compare"
 	"probesim.dev/internal/answers/rollout"
-	rollouthtml "probesim.dev/internal/answers/rollout/html"
 	"probesim.dev/internal/answers/rollout/render"
 	"probesim.dev/internal/answers/tune"
-	"probesim.dev/internal/answers/tune/html"
 	"probesim.dev/internal/inplace"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/terminal"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/report"
 )
 
-var tuneOutputs = []string{"table", "patch", "yaml", "json", "html"}
+var tuneOutputs = []string{"table", "patch", "yaml", "json", "markdown", "html", "github", "sarif", "junit"}
 
 func newTune() *cobra.Command {
 	var o tuneOptions
@@ -41,7 +40,7 @@ func newTune() *cobra.Command {
 		})
 	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(tuneOutputs, ", ")+".")
 	cmd.Flags().BoolVar(&o.details, "details", false,
-		"Also show all margins, and the check before and after the changes.")
+		"Also show wider margins, and the check before and after the changes.")
 	cmd.Flags().StringVar(&o.margin, "margin", "20%",
 		"By which `share` limits exceed what is required, such as 20% or 0%. With 0%, a preStop sleep is as short as "+
 			"runs allow.")
@@ -88,13 +87,17 @@ version of --kubernetes, as check finds. If no setting meets the requirements,
 tune says which of them contradict each other.
 
 Output formats:
-  table  the changes, the margins and what gets worse (default); with
-         --details also the check before and after
-  patch  strategic merge patches for 'kubectl patch --patch-file'
-  yaml   the manifests with the fields changed in place; comments stay
-  json   stable JSON, described in docs/json.md
-  html   a page with the changes and the check before and after, or with the
-         worst rollout before and after
+  table      the changes, the margins and what gets worse (default); with
+             --details also the check before and after
+  patch      strategic merge patches for 'kubectl patch --patch-file'
+  yaml       the manifests with the fields changed in place; comments stay
+  json       stable JSON, described in docs/json.md
+  markdown   tables for a pull request
+  html       a page with the check before and after, or with the worst rollout
+             before and after
+  github     annotations for GitHub Actions, and tables in the job summary
+  sarif      requirements that are not met, for code scanning
+  junit      a JUnit report for CI systems
 
 Exit codes:
   0    there are settings that meet the requirements
@@ -277,52 +280,33 @@ func (t *tuned) write(cmd *cobra.Command, options check.Options, o *tuneOptions)
 		tellUnmet(stderr, t.rollouts)
 	}
 	switch o.output {
-	case "json":
-		return t.writeJSON(w)
 	case "patch":
 		return t.writePatches(terminal.Safe(w))
 	case "yaml":
 		return editManifests(terminal.Copy(w), stderr, t.changed, t.edit)
-	case "html":
-		return t.writePage(cmd, options, o)
 	}
+	a := answer{details: o.details}
 	if r := t.containers; r != nil {
-		err := tune.Text(w, r, tune.TextOptions{Options: terminal.Options(w), Details: o.details})
-		if err == nil && r.Changed() && o.details {
-			fmt.Fprintln(w)
-			err = compareTuned(cmd, w, t.files, r, options, o.checkOptions)
+		var comparison *document.Document
+		if r.Changed() && (o.details || o.output == "html") {
+			var err error
+			if comparison, err = compareTuned(cmd, t.files, r, options, o.checkOptions); err != nil {
+				return err
+			}
 		}
-		if err != nil || t.rollouts == nil {
-			return err
-		}
-		fmt.Fprintln(w)
+		a.json, a.document, a.findings = r, tune.Document(r, comparison), tune.Findings(r)
 	}
-	return render.Tuning(w, t.rollouts, terminal.Options(w))
-}
-
-// writeJSON writes the report about containers or the one about rollouts, or an object with both.
-func (t *tuned) writeJSON(w io.Writer) error {
-	switch {
-	case t.rollouts == nil:
-		return report.WriteJSON(w, t.containers)
-	case t.containers == nil:
-		return report.WriteJSON(w, t.rollouts)
+	if r := t.rollouts; r != nil && t.containers == nil {
+		a.json, a.document, a.findings = r, render.Tuning(r), render.TunedFindings(r)
+	} else if r != nil {
+		a.json = struct {
+			Containers *tune.Report    `json:"containers"`
+			Rollouts   *rollout.Tuning `json:"rollouts"`
+		}{t.containers, r}
+		a.document.Append(&render.Tuning(r).Body)
+		a.findings.Append(render.TunedFindings(r))
 	}
-	return report.WriteJSON(w, struct {
-		Containers *tune.Report    `json:"containers"`
-		Rollouts   *rollout.Tuning `json:"rollouts"`
-	}{t.containers, t.rollouts})
-}
-
-func (t *tuned) writePage(cmd *cobra.Command, options check.Options, o *tuneOptions) error {
-	if t.containers == nil {
-		return rollouthtml.WriteTuning(cmd.OutOrStdout(), t.rollouts)
-	}
-	var comparison strings.Builder
-	if err := compareTuned(cmd, &comparison, t.files, t.containers, options, o.checkOptions); err != nil {
-		return err
-	}
-	return html.Write(cmd.OutOrStdout(), t.containers, comparison.String())
+	return a.write(w, o.output)
 }
 
 // edit makes the changes in a file of manifests.
@@ -363,22 +347,19 @@ func (t *tuned) writePatches(w io.Writer) error {
 	return err
 }
 
-// compareTuned writes the check before and after the changes, if there are any.
-func compareTuned(cmd *cobra.Command, w io.Writer, files []check.File, r *tune.Report, options check.Options,
-	o checkOptions) error {
-	if !r.Changed() {
-		return nil
-	}
+// compareTuned compares the check before and after the changes.
+func compareTuned(cmd *cobra.Command, files []check.File, r *tune.Report, options check.Options,
+	o checkOptions) (*document.Document, error) {
 	before, err := runCheck(cmd, files, listed(files), options, o.parallel)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	options.Modify = r.Modify
 	after, err := runCheck(cmd, files, listed(files), options, o.parallel)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return compare.Text(w, compare.Compare(before, after), terminal.Options(w))
+	return compare.Document(compare.Compare(before, after)), nil
 }
 
 // tellNotes says which workloads stay as they are, and what the changes of the others cost.

@@ -7,8 +7,10 @@ import (
 )
 
 // Few lists up to 20 names, and says how many more there are. It does not change the names.
-func Few(names []string) string {
-	const limit = 20
+func Few(names []string) string { return Some(names, 20) }
+
+// Some lists up to limit names, and says how many more there are.
+func Some(names []string, limit int) string {
 	if more := len(names) - limit; more > 1 {
 		return strings.Join(names[:limit], ", ") + fmt.Sprintf(" and %d more", more)
 	}
@@ -17,11 +19,17 @@ func Few(names []string) string {
 
 // Plural returns a word with an s, unless there is one of it.
 func Plural(n int, word string) string {
-	if n == 1 {
+	switch root, y := strings.CutSuffix(word, "y"); {
+	case n == 1:
 		return word
+	case y:
+		return root + "ies"
 	}
 	return word + "s"
 }
+
+// Count writes a number of things, such as "1,234 runs".
+func Count(n int, word string) string { return Thousands(n) + " " + Plural(n, word) }
 
 // Thousands formats a number with commas: 1,234,567.
 func Thousands(n int) string {

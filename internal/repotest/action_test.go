@@ -237,10 +237,11 @@ func TestAction(t *testing.T) {
 	if found, _ := filepath.Glob(filepath.Join(first.workspace, "*pwned*")); len(found) > 0 {
 		t.Errorf("a name or an input became a command: %q", found)
 	}
-	if summary := first.read("summary"); strings.Count(summary, "### Pod web, container app") != len(want) {
+	if summary := first.read("summary"); strings.Count(summary, ", container app\n") != len(want) {
 		t.Errorf("the job summary is\n%s", summary)
 	}
-	if page := first.read("probesim/reports/check.html"); !strings.Contains(page, "<h1>Probe settings: 5 errors</h1>") {
+	if page := first.read("probesim/reports/check.html"); !strings.Contains(page,
+		"<h1>5 workloads, 5 containers: 5 errors</h1>") {
 		t.Errorf("the page has %d bytes", len(page))
 	}
 	if key := first.outputs["key"]; !regexp.MustCompile(`^probesim-Linux-X64-[0-9a-f]{32}$`).MatchString(key) {
@@ -394,7 +395,7 @@ func testPullRequests(t *testing.T, first *job) {
 			false, "1 error", "short-grace"},
 		"a requirement that " +
 			"is gone": {map[string]string{"deploy/a.yaml": manifest(", annotations: {probesim.dev/require: detect<=10s}", quick)}, map[string]string{"deploy/a.yaml": manifest("", slow)}, nil,
-			false, "**not met**: detect&lt;=10s", "a requirement is not met"},
+			false, "**FAIL** detect&lt;=10s", "a requirement is not met"},
 		"a baseline of the pull " +
 			"request": {map[string]string{"deploy/a.yaml": manifest("", quick),
 			".probesim.yaml": "baseline: known.json # findings\n", "known.json": "{}"},
@@ -482,7 +483,7 @@ func testRollouts(t *testing.T, first *job) {
 			t.Errorf("%s: passed %v, want %v\n%s", name, passed, test.passed, j.log)
 		}
 		if page := j.read("probesim/reports/rollout.html"); strings.Contains(j.log, "loses up to") &&
-			!strings.Contains(page, "<h2>a rollout loses") ||
+			!strings.Contains(page, ": a rollout loses") ||
 			strings.Contains(j.read("summary"), "loses up to") != strings.Contains(j.log, "loses up to") {
 			t.Errorf("%s: the page has %d bytes, and the summary is\n%s", name, len(page), j.read("summary"))
 		}

@@ -97,13 +97,8 @@ var inside = map[string]string{
 
 	"explore runtime/debug": "shows the place of a panic in the error of a run",
 
-	"internal/show/html embed":            "compiles in the style sheet and the script of the page",
-	"internal/answers/check/html embed":   "compiles in the template, the style sheet and the script of the page",
-	"internal/answers/compare/html embed": "compiles in the template and the style sheet of the page",
-	"internal/answers/tune/html embed":    "compiles in the template, the style sheet and the script of the page",
-	"internal/answers/rollout/html embed": "compiles in the template, the style sheet and the script of the page",
-
-	"internal/answers/incident/verdict/render embed": "compiles in the template and the style sheet of the verdicts",
+	"internal/show/document embed": "compiles in the style sheet and the script of all pages",
+	"internal/show/html embed":     "compiles in the script of the page",
 }
 
 // TestTheWorldOutsideStaysOutside checks that only the command, scenarios, probetest and ginkgokit

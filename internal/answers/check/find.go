@@ -618,8 +618,7 @@ func answerTimeout(r *result) []Finding {
 		says = "one answer that takes longer " + strings.NewReplacer("restart ", "restarts ", "take ", "takes ").
 			Replace(happens)
 	}
-	summary := fmt.Sprintf("%d %s in a row of over 1s can %s", first.FailureThreshold,
-		printable.Plural(int(first.FailureThreshold), "answer"),
+	summary := fmt.Sprintf("%s in a row of over 1s can %s", printable.Count(int(first.FailureThreshold), "answer"),
 		strings.NewReplacer("the container", "it", "the pod", "it").Replace(happens))
 	return []Finding{{ID: AnswerTimeout, Severity: Note,
 		Message: fmt.Sprintf("The %s the default timeout of 1s: %s.", listed(kinds), says),

@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/check/render"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/value"
 )
 
@@ -23,7 +24,7 @@ func ask(t *testing.T, manifest string, o check.Options) answer {
 	o.Nodes, o.Delays = typical, "typical"
 	r := checked(t, manifest, o)
 	var text bytes.Buffer
-	if err := render.Text(&text, r, render.TextOptions{Details: true}); err != nil {
+	if err := render.Document(r).Write(&text, "text", document.Options{Details: true}); err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range strings.Split(text.String(), "\n") {
@@ -172,7 +173,7 @@ func TestReadinessGate(t *testing.T) {
 // or another container decides.
 func TestStopSignalWaits(t *testing.T) {
 	a := ask(t, pod("lifecycle: {preStop: {exec: {command: [/shutdown.sh]}}}"), check.Options{})
-	a.has(t, "deleted -> SIGTERM from 0.2s, once its hook ends deleted -> SIGKILL 10.2s",
+	a.has(t, "deleted -> SIGTERM from 0.2s, once its preStop hook has ended deleted -> SIGKILL 10.2s",
 		`"deleted":{"sigterm":0.1205,"sigkill":10.1205`)
 	a.has(t, "", `"condition":"once its preStop hook has ended"`)
 	ask(t, pod(`lifecycle: {preStop: {exec: {command: [/bin/sh, -c, "sleep 5"]}}}`), check.Options{}).

@@ -12,6 +12,7 @@ import (
 
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/check/render"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/value"
 )
 
@@ -112,8 +113,8 @@ func TestVerdictOfAChart(t *testing.T) {
 	}
 	for _, details := range []bool{false, true} {
 		var b bytes.Buffer
-		if err := render.Text(&b, checked(t, chart(containers...), check.Options{Delays: "typical", Nodes: typical}),
-			render.TextOptions{Details: details}); err != nil {
+		if err := render.Document(checked(t, chart(containers...), check.Options{Delays: "typical", Nodes: typical})).
+			Write(&b, "text", document.Options{Details: details}); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSpace(b.String()), "\n")
@@ -136,8 +137,8 @@ func TestVerdictOfAChart(t *testing.T) {
 			"2. w26: its liveness probe fails if its command takes over 1s",
 			"   livenessProbe.timeoutSeconds 1 -> 5\n",
 			"   add a startup probe (every 5s, 24 failures)\n",
-			"note     answer-timeout      w26, w27, w28, w29",
-			"note     no-startup-probe    w26, w28, w29",
+			"note     answer-timeout    w26, w27, w28, w29",
+			"note     no-startup-probe  w26, w28, w29",
 		} {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("the output lacks %q:\n%s", want, b.String())

@@ -49,6 +49,8 @@ type Workload struct {
 	// unsettled says that the workload is removed and that others are added: one of them may take
 	// its place.
 	unsettled  bool
+	file       string // and the line, after the change if it is there
+	line       int
 	Containers []Container `json:"containers"`
 	// Requirements are the results after the change.
 	Requirements []check.Verification `json:"requirements,omitempty"`
@@ -166,7 +168,7 @@ func either[T any](before, after *T) *T {
 func workload(before, after *check.Workload) Workload {
 	w := either(before, after)
 	out := Workload{Kind: w.Kind, Namespace: w.Namespace, Name: w.Name, Change: presence(before, after),
-		Containers: []Container{}}
+		Containers: []Container{}, file: w.File, line: w.Line}
 	if before == nil {
 		before = &check.Workload{}
 	} else {

@@ -13,10 +13,10 @@ import (
 func (r *Report) Headline() string {
 	text := fmt.Sprintf("%d better, %d worse", r.Count(Better), r.Count(Worse))
 	if n := r.Lost(); n > 0 {
-		text = fmt.Sprintf("%d %s lost, ", n, printable.Plural(n, "probe")) + text
+		text = fmt.Sprintf("%s lost, ", printable.Count(n, "probe")) + text
 	}
 	if n := r.Replaced(); n > 0 {
-		text += fmt.Sprintf(", %d %s replaced", n, printable.Plural(n, "container"))
+		text += fmt.Sprintf(", %s replaced", printable.Count(n, "container"))
 	}
 	return text
 }

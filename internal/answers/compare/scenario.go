@@ -1,17 +1,12 @@
 package compare
 
 import (
-	"bytes"
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"probesim.dev/internal/answers/check"
-	"probesim.dev/internal/answers/check/render"
-	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/show/summary"
 )
 
@@ -210,14 +205,12 @@ func (p *Pair) Judge() Change {
 	return ""
 }
 
-// Cells returns the number, and its columns as PairHead names them.
+// Cells returns the number, and its columns: the median and the maximum before and after, and two
+// counts of seeds.
 func (p *Pair) Cells() []string {
 	return []string{p.Number.text(), p.Before.Median.String(), p.Before.Max.String(), p.After.Median.String(),
 		p.After.Max.String(), fmt.Sprint(p.Better), fmt.Sprint(p.Worse)}
 }
-
-// PairHead names the columns of a pair: two before, two after, and two counts of seeds.
-var PairHead = []string{"median", "max", "median", "max", "better", "worse"}
 
 // Of says what the runs are.
 func (s *Scenario) Of() string {
@@ -225,76 +218,4 @@ func (s *Scenario) Of() string {
 		return "1 run"
 	}
 	return fmt.Sprintf("%d seeds", s.Runs)
-}
-
-func (t *writer) scenario(s *Scenario) {
-	t.Gap()
-	t.Line(0, fmt.Sprintf("Scenario %s, Kubernetes %s, %s", s.Name, s.Kubernetes, s.Of()), report.Bold)
-	pods := ""
-	var table *report.Table
-	for i := range s.Numbers {
-		p := &s.Numbers[i]
-		if p.Pods != pods || table == nil {
-			if table != nil {
-				t.Table(table)
-			}
-			pods, table = p.Pods, &report.Table{Left: 1}
-			table.Head("", "before", "", "after", "", "seeds", "")
-			table.Head(append([]string{pods}, PairHead...)...)
-		}
-		var row []report.Cell
-		for j, text := range p.Cells() {
-			cell := report.Cell{Text: text}
-			if j > 2 {
-				cell.Style = styles[p.Judge()]
-			}
-			row = append(row, cell)
-		}
-		table.Row(row...)
-	}
-	if table != nil {
-		t.Table(table)
-	}
-	for _, line := range s.Extremes() {
-		t.Line(2, line, report.Plain)
-	}
-}
-
-// Extremes names the seeds with the greatest differences.
-func (s *Scenario) Extremes() []string {
-	var lines []string
-	for i := range s.Numbers {
-		p := &s.Numbers[i]
-		var parts []string
-		for _, d := range []*Difference{p.MostBetter, p.MostWorse} {
-			if d != nil && s.Runs > 1 {
-				parts = append(parts, d.String())
-			}
-		}
-		if len(parts) > 0 {
-			lines = append(lines, fmt.Sprintf("%s, %s: greatest difference %s", p.Pods, p.Number.text(),
-				strings.Join(parts, " and ")))
-		}
-	}
-	return lines
-}
-
-func markdownScenario(b *bytes.Buffer, s *Scenario) {
-	fmt.Fprintf(b, "\n### Scenario %s, Kubernetes %s, %s\n\n", render.Escape(s.Name), s.Kubernetes, s.Of())
-	b.WriteString("| | | before: median | max | after: median | max | seeds better | worse " +
-		"|\n|---|---|--:|--:|--:|--:|--:|--:|\n")
-	for i := range s.Numbers {
-		p := &s.Numbers[i]
-		cells := p.Cells()
-		for j := 3; j < len(cells); j++ {
-			cells[j] = emphasize(cmp.Or(p.Judge(), Same), cells[j])
-		}
-		fmt.Fprintf(b, "| %s | %s |\n", render.Escape(p.Pods), strings.Join(cells, " | "))
-	}
-	for _, line := range s.Extremes() {
-		fmt.Fprintf(b, "\n- %s", render.Escape(line))
-	}
-	if len(s.Extremes()) > 0 {
-		b.WriteString("\n")
-	}
 }

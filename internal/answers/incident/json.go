@@ -18,8 +18,7 @@ func (r *Recording) Title() string {
 			pods++
 		}
 	}
-	text := fmt.Sprintf("%d %s about %d %s", len(r.Facts), printable.Plural(len(r.Facts), "fact"), pods,
-		printable.Plural(pods, "pod"))
+	text := fmt.Sprintf("%s about %s", printable.Count(len(r.Facts), "fact"), printable.Count(pods, "pod"))
 	switch {
 	case r.Start.IsZero():
 		return text + ", without times"

@@ -14,7 +14,7 @@ import (
 	"probesim.dev/internal/answers/rollout/render"
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/scenarios/whatif"
-	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/value"
 )
 
@@ -317,7 +317,7 @@ func TestReports(t *testing.T) {
 				text = err.Error()
 			} else {
 				var b bytes.Buffer
-				render.Text(&b, r, report.Options{})
+				render.Document(r).Write(&b, "text", document.Options{})
 				text, verdict = strings.Join(strings.Fields(b.String()), " "), r.Workloads[0].Verdict
 			}
 			if verdict != c.verdict {

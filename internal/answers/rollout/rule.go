@@ -16,11 +16,12 @@ import (
 // sleep is enough. The time from the deletion of a pod until its router drops it has an upper end:
 //
 //   - A watch shows the deletion to the EndpointSlice controller, which may make another call.
-//   - If its cache does not have its own last write, it waits for a back-off, which doubles with each
-//     change of a pod until a watch shows the write: four in a row are the most that 15,000 runs had.
+//   - If its cache does not have its own last write, it waits for a back-off, which doubles with
+//     each change of a pod until a watch shows the write: four in a row are the most that 15,000
+//     runs had.
 //   - Its write of the slice is a call, and a watch shows the slice to the router.
-//   - kube-proxy may be in a sync, waits for minSyncPeriod and writes its rules. A load balancer takes
-//     its own delay.
+//   - kube-proxy may be in a sync, waits for minSyncPeriod and writes its rules. A load balancer
+//     takes its own delay.
 //
 // The sleep must last until then, less the time that the program goes on to accept connections, and
 // so that the program ends the requests it has. The rule holds as long as the pods of the rollout

@@ -12,6 +12,7 @@ import (
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/compare"
 	"probesim.dev/internal/answers/tune"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/value"
 )
 
@@ -392,7 +393,7 @@ func TestAddsAReadinessProbe(t *testing.T) {
 		o := check.Options{Require: requirementsOf(t, test.require)}
 		f, r := tunedWith(t, head+"    "+test.container+"\n", o, 0)
 		var b strings.Builder
-		if err := tune.Text(&b, r, tune.TextOptions{}); err != nil {
+		if err := tune.Document(r, nil).Write(&b, "text", document.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(b.String(), test.missing) ||

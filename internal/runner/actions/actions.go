@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/show/findings"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/plan"
 )
@@ -19,11 +19,11 @@ import (
 func Annotate(w io.Writer, title, other string, err error) {
 	var all scenarios.Errors
 	if !errors.As(err, &all) {
-		report.Annotate(w, report.Annotation{Title: other, Message: err.Error()})
+		findings.Annotate(w, findings.Annotation{Title: other, Message: err.Error()})
 		return
 	}
 	for _, e := range all {
-		report.Annotate(w, report.Annotation{File: Path(e.File), Line: e.Line, Column: e.Column, Title: title,
+		findings.Annotate(w, findings.Annotation{File: Path(e.File), Line: e.Line, Column: e.Column, Title: title,
 			Message: e.Text()})
 	}
 }

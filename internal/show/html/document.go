@@ -11,10 +11,9 @@ import (
 	"probesim.dev/internal/show/report"
 )
 
-// document is the data of the page for the template.
-type document struct {
-	Head
-	Top     template.HTML
+// content is the data of the page for the template.
+type content struct {
+	head
 	Rows    []row // in the order of the cases
 	List    []row // the rows for the list of runs, failed and worst runs first
 	Cases   []caseSummary
@@ -43,28 +42,21 @@ type row struct {
 	Invalid bool // an invalid file stands in place of the run
 }
 
-// Recorded reports whether the row is a recording of a cluster.
-func (x *row) Recorded() bool { return x.Run != nil && x.History != nil }
-
 // Ready, Unready and Started return numbers of the run for the list of runs.
 func (x *row) Ready() string   { return x.number(report.Span(x.Total.ToReady)) }
 func (x *row) Unready() string { return x.number(report.Unready(x.Total)) }
 func (x *row) Started() string { return x.number(strconv.Itoa(x.Restarts)) }
 
 func (x *row) number(text string) string {
-	if x.Over != nil || x.Invalid || x.Recorded() {
+	if x.Over != nil || x.Invalid {
 		return ""
 	}
 	return text
 }
 
-// sortRows puts recordings first, and then unsuccessful runs. Within a case, the worst runs come
-// first.
+// sortRows puts unsuccessful runs first. Within a case, the worst runs come first.
 func sortRows(rows []row) {
 	slices.SortStableFunc(rows, func(a, b row) int {
-		if c := cmp.Compare(yes(b.Recorded()), yes(a.Recorded())); c != 0 {
-			return c
-		}
 		if c := cmp.Compare(yes(a.Outcome == report.OK), yes(b.Outcome == report.OK)); c != 0 {
 			return c
 		}
@@ -82,9 +74,9 @@ func yes(b bool) int {
 	return 0
 }
 
-func newDocument(cases []report.Case) *document {
-	d := &document{Counts: map[report.Outcome]int{}, Unchecked: report.Unchecked(cases)}
-	runs, recorded := 0, 0
+func newDocument(cases []report.Case) *content {
+	d := &content{Counts: map[report.Outcome]int{}, Unchecked: report.Unchecked(cases)}
+	runs := 0
 	for i := range cases {
 		c := &cases[i]
 		if c.Err != nil {
@@ -94,11 +86,7 @@ func newDocument(cases []report.Case) *document {
 		}
 		for _, r := range c.Runs {
 			runs++
-			if r.History == nil {
-				d.Counts[r.Outcome()]++
-			} else {
-				recorded++
-			}
+			d.Counts[r.Outcome()]++
 			d.Rows = append(d.Rows, newRow(c, r, runs))
 			if r.Output == "" {
 				d.Missing++
@@ -114,12 +102,9 @@ func newDocument(cases []report.Case) *document {
 	sortRows(d.List)
 	d.Runs = runs
 	d.Several = len(d.Rows) > 1 || d.Invalid > 0
-	d.Verdict = verdict(runs-recorded, d)
-	if recorded > 0 {
-		d.Verdict = "a recording of a cluster"
-	}
+	d.Verdict = verdict(runs, d)
 	d.Title = "probesim: " + d.Verdict
-	if runs == 1 && len(cases) == 1 && recorded == 0 {
+	if runs == 1 && len(cases) == 1 {
 		d.Title = fmt.Sprintf("%s: %s", printable.Text(cases[0].Scenario), d.Verdict)
 	}
 	return d
@@ -152,7 +137,7 @@ func failed(all []report.Expectation) []*report.Expectation {
 	return list
 }
 
-func verdict(runs int, d *document) string {
+func verdict(runs int, d *content) string {
 	text := fmt.Sprintf("%s, %s ok%s", plural(runs, "run"), report.Thousands(d.Counts[report.OK]), d.Unchecked)
 	if n := d.Counts[report.Failed]; n > 0 {
 		text += fmt.Sprintf(", %s failed", report.Thousands(n))
@@ -167,4 +152,4 @@ func verdict(runs int, d *document) string {
 }
 
 // Shown returns the number of runs with a section.
-func (d *document) Shown() int { return d.Runs - d.Missing }
+func (d *content) Shown() int { return d.Runs - d.Missing }

@@ -6,14 +6,12 @@
 package html
 
 import (
-	"cmp"
-	"crypto/sha256"
 	"embed"
-	"encoding/base64"
 	"html/template"
 	"io"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/trace"
 )
@@ -22,7 +20,7 @@ import (
 var assets embed.FS
 
 // scripts are the parts of the script of the page, in order.
-var scripts = []string{"scale.js", "draw.js", "details.js", "chart.js", "input.js", "open.js", "copy.js"}
+var scripts = []string{"scale.js", "draw.js", "details.js", "chart.js", "input.js", "open.js"}
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"time": trace.FormatTime, "clean": printable.Text, "plural": plural,
@@ -34,14 +32,15 @@ func Section(w io.Writer, run *report.Run) error {
 	return templates.ExecuteTemplate(w, "section.gohtml", s)
 }
 
-// Timeline writes the zoomable timeline of a run for another page. Its script has [Script].
+// Timeline writes the zoomable timeline of a run for another page. Its script has [ChartScript].
 func Timeline(w io.Writer, run *report.Run) error {
 	return templates.ExecuteTemplate(w, "timeline", newSection(run))
 }
 
-// Script returns the script of a page with timelines, followed by the script of the page itself,
-// which calls open with the element of a timeline when it is visible.
-func Script(own string) string {
+// ChartScript returns the script of a document with timelines. It opens all of them.
+func ChartScript() string { return charts(asset("charts.js")) }
+
+func charts(own string) string {
 	script := "(() => {\n'use strict';\n"
 	for _, name := range scripts {
 		script += asset(name)
@@ -61,12 +60,6 @@ type Page struct {
 	// Some says that runs without Output are missing by choice. The page then names the flag that
 	// includes them.
 	Some bool
-	// Title replaces the title of the page. Top is shown above the runs, with a style sheet of its
-	// own.
-	Title string
-	Top   template.HTML
-	Style string
-
 	size int
 }
 
@@ -88,41 +81,26 @@ func (p *Page) Add(run *report.Run) {
 // bytes.
 func (p *Page) Write(w io.Writer, cases []report.Case) error {
 	doc := newDocument(cases)
-	doc.Chosen, doc.Top, doc.Title = p.Some, p.Top, cmp.Or(p.Title, doc.Title)
-	doc.Head = NewHead(doc.Title, p.Style, Script(asset("page.js")))
+	doc.Chosen = p.Some
+	style, script := document.PageStyle, charts(document.CopyScript+asset("page.js"))
+	doc.head = head{doc.Title, document.Policy(style, script), template.CSS(style), template.JS(script)}
 	return templates.ExecuteTemplate(w, "page.gohtml", doc)
 }
 
-// Head is the data of a page for the beginning of its template.
-type Head struct {
+// head is the data of a page for the beginning of its template.
+type head struct {
 	Title  string
 	Policy string // a content security policy that allows only the style and the script, and forbids loading anything
 	Style  template.CSS
 	Script template.JS
 }
 
-// NewHead returns the head of a page, with what its style sheet adds to that of all pages.
-func NewHead(title, style, script string) Head {
-	style = asset("page.css") + style
-	policy := "default-src 'none'; img-src data:; style-src " + digest(style) + "; script-src " + digest(script)
-	return Head{title, policy, template.CSS(style), template.JS(script)}
-}
-
-// Asset returns an embedded file of a directory assets.
-func Asset(assets embed.FS, name string) string {
+func asset(name string) string {
 	text, err := assets.ReadFile("assets/" + name)
 	if err != nil {
 		panic(err) // the file is embedded
 	}
 	return string(text)
-}
-
-func asset(name string) string { return Asset(assets, name) }
-
-// digest returns the source expression for inline text in a content security policy.
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
 func plural(n int, word string) string {

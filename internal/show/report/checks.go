@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/trace"
 )
 
@@ -86,7 +87,7 @@ func (e *Expectation) at() string {
 // hanging writes a label and wrapped text. It indents the second and later lines to the column
 // after the label.
 func (c *checks) hanging(label string, indent int, text string) {
-	lines := wrap(text, c.o.width()-indent-c.o.Indent, 20)
+	lines := document.Wrap(text, c.o.width()-indent-c.o.Indent, 20)
 	c.b.WriteString(c.margin + label + strings.Join(lines, "\n"+c.margin+strings.Repeat(" ", indent)) + "\n")
 }
 
@@ -125,7 +126,7 @@ func (c *checks) record(line, what string) []string {
 	if room-indent < 30 {
 		lines, line, indent = []string{strings.TrimRight(line, " ")}, "      ", 6
 	}
-	for i, part := range wrap(what, room-indent, 30) {
+	for i, part := range document.Wrap(what, room-indent, 30) {
 		if i > 0 {
 			line = strings.Repeat(" ", indent)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/show/diff"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/summary"
 	"probesim.dev/trace"
 )
@@ -150,7 +151,7 @@ func (o Options) diffLines(b *strings.Builder, lines []diff.Line) {
 		mark, st := map[diff.Side]string{diff.Both: "  ", diff.A: "- ", diff.B: "+ "}[l.Side],
 			map[diff.Side]style{diff.A: bad, diff.B: good}[l.Side]
 		text := trace.FormatTime(l.Record.T) + "  " + l.Record.Subject() + "  " + l.Record.Summary()
-		for i, line := range wrap(text, o.width()-6, 20) {
+		for i, line := range document.Wrap(text, o.width()-6, 20) {
 			if i > 0 {
 				line = "    " + line
 			}

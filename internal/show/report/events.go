@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -222,47 +223,12 @@ func eventRow(row []string, widths []int, indent int, o Options) string {
 	for i, width := range widths {
 		line += row[i] + strings.Repeat(" ", width-utf8.RuneCountInString(row[i])+2)
 	}
-	message := wrap(printable.Text(row[len(widths)]), o.width()-indent, minMessage)
+	message := document.Wrap(printable.Text(row[len(widths)]), o.width()-indent, minMessage)
 	return strings.TrimRight(line+strings.Join(message, "\n"+strings.Repeat(" ", indent)), " ")
 }
 
 // eventItem formats a row of output that is too narrow for a table.
 func eventItem(row []string, o Options) string {
 	text := printable.Text(row[2] + "  " + strings.Join(slices.Concat(row[:2], row[3:]), " "))
-	return "  " + strings.Join(wrap(strings.TrimRight(text, " "), o.width()-4, minMessage), "\n    ")
-}
-
-// wrap breaks text into lines of at most max(width, least) characters. It breaks at spaces, and
-// within words that are longer than a line and would leave half a line empty.
-func wrap(text string, width, least int) []string {
-	width = max(width, least)
-	var lines []string
-	rest := []rune(text)
-	for len(rest) > width {
-		cut := width
-		if blank := lastBlank(rest[:width+1]); blank > width/2 || blank > 0 && wordLength(rest[blank+1:]) <= width {
-			cut = blank
-		}
-		lines = append(lines, strings.TrimRight(string(rest[:cut]), " "))
-		for rest = rest[cut:]; len(rest) > 0 && rest[0] == ' '; {
-			rest = rest[1:]
-		}
-	}
-	return append(lines, string(rest))
-}
-
-func lastBlank(text []rune) int {
-	for i := len(text) - 1; i > 0; i-- {
-		if text[i] == ' ' {
-			return i
-		}
-	}
-	return 0
-}
-
-func wordLength(text []rune) int {
-	if i := slices.Index(text, ' '); i >= 0 {
-		return i
-	}
-	return len(text)
+	return "  " + strings.Join(document.Wrap(strings.TrimRight(text, " "), o.width()-4, minMessage), "\n    ")
 }

@@ -1,59 +1,12 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
 
 	"probesim.dev/internal/printable"
-)
-
-// Level is the severity of an annotation.
-type Level string
-
-// The levels of GitHub Actions. The zero Level is ErrorLevel.
-const (
-	ErrorLevel   Level = "error"
-	WarningLevel Level = "warning"
-	NoticeLevel  Level = "notice"
-)
-
-// Annotation is an error, or another notice, that GitHub Actions displays at a line of a file. Zero
-// fields are omitted.
-type Annotation struct {
-	Level        Level
-	File         string // relative to the root of the repository, with slashes
-	Line, Column int
-	Title        string
-	Message      string // may have several lines
-}
-
-// Annotate writes an annotation as a workflow command of GitHub Actions. Nothing in the annotation
-// can be another command.
-func Annotate(w io.Writer, a Annotation) error {
-	var properties []string
-	add := func(name, value string) {
-		if value != "" && value != "0" {
-			properties = append(properties, name+"="+propertyEscapes.Replace(printable.Text(value)))
-		}
-	}
-	add("file", a.File)
-	add("line", fmt.Sprint(a.Line))
-	add("col", fmt.Sprint(a.Column))
-	add("title", a.Title)
-	command := "::" + string(cmp.Or(a.Level, ErrorLevel))
-	if len(properties) > 0 {
-		command += " " + strings.Join(properties, ",")
-	}
-	_, err := fmt.Fprintf(w, "%s::%s\n", command, dataEscapes.Replace(printable.Lines(a.Message)))
-	return err
-}
-
-// Escapes of workflow commands, from packages/core/src/command.ts of actions/toolkit.
-var (
-	dataEscapes     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
-	propertyEscapes = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+	"probesim.dev/internal/show/findings"
 )
 
 // GitHub writes one annotation for each failed expectation, even if it failed in several runs, and
@@ -63,7 +16,7 @@ func GitHub(w io.Writer, cases []Case, path func(string) string) error {
 	for i := range cases {
 		for _, a := range cases[i].annotations() {
 			a.File = path(a.File)
-			if err := Annotate(w, a); err != nil {
+			if err := findings.Annotate(w, a); err != nil {
 				return err
 			}
 		}
@@ -71,12 +24,12 @@ func GitHub(w io.Writer, cases []Case, path func(string) string) error {
 	return nil
 }
 
-func (c *Case) annotations() []Annotation {
-	var list []Annotation
+func (c *Case) annotations() []findings.Annotation {
+	var list []findings.Annotation
 	title := c.Scenario + " [" + c.Kubernetes + "]"
 	for _, r := range c.Runs {
 		if r.Err != nil {
-			list = append(list, Annotation{File: c.File, Line: c.Line, Title: title + " ended early",
+			list = append(list, findings.Annotation{File: c.File, Line: c.Line, Title: title + " ended early",
 				Message: withReplay(r.Err.Error(), r)})
 			break
 		}
@@ -109,7 +62,7 @@ func fullest(runs []*Run) []Expectation {
 
 // failure returns an annotation about the first failure of an expectation, and the number of runs
 // in which it failed.
-func (c *Case) failure(i int, title string) (a Annotation, failed bool) {
+func (c *Case) failure(i int, title string) (a findings.Annotation, failed bool) {
 	var first *Run
 	n := 0
 	for _, r := range c.Runs {
@@ -129,7 +82,7 @@ func (c *Case) failure(i int, title string) (a Annotation, failed bool) {
 	return first.Expectations[i].annotation(title, withReplay(more, first)), true
 }
 
-func (e *Expectation) annotation(title, more string) Annotation {
+func (e *Expectation) annotation(title, more string) findings.Annotation {
 	lines := []string{printable.Text(e.Name)}
 	if e.Why != "" {
 		lines = append(lines, printable.Text(e.Why))
@@ -143,7 +96,7 @@ func (e *Expectation) annotation(title, more string) Annotation {
 	if more != "" {
 		lines = append(lines, more)
 	}
-	return Annotation{File: e.File, Line: e.Line, Column: e.Column, Title: title + " failed",
+	return findings.Annotation{File: e.File, Line: e.Line, Column: e.Column, Title: title + " failed",
 		Message: strings.Join(lines, "\n")}
 }
 

@@ -6,24 +6,6 @@ import (
 	"testing"
 )
 
-// TestAnnotateEscapes checks that names and messages can neither end a workflow command nor start
-// another.
-func TestAnnotateEscapes(t *testing.T) {
-	var b strings.Builder
-	Annotate(&b, Annotation{File: "a,b:c%.yaml", Line: 3, Column: 5, Title: "x\n::warning::y,z",
-		Message: "100%: a,b\r\n::error::c"})
-	want := "::error file=a%2Cb%3Ac%25.yaml,line=3,col=5,title=x\\n%3A%3Awarning%3A%3Ay%2Cz::100%25: " +
-		"a,b\\r%0A\\x3a:error::c\n"
-	if b.String() != want {
-		t.Errorf("got  %swant %s", b.String(), want)
-	}
-	b.Reset()
-	Annotate(&b, Annotation{Message: "m"})
-	if b.String() != "::error::m\n" {
-		t.Errorf("got %s", b.String())
-	}
-}
-
 func TestGitHub(t *testing.T) {
 	seeds := []int64{1, 2, 3}
 	held, failed := []Expectation{{Name: "first", Outcome: OK}},

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -55,17 +53,7 @@ func JSON(w io.Writer, cases []Case) error {
 }
 
 // WriteJSON writes a value as JSON that is safe to print.
-func WriteJSON(w io.Writer, doc any) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(doc); err != nil {
-		return err
-	}
-	_, err := w.Write(printable.JSON(nil, b.Bytes()))
-	return err
-}
+func WriteJSON(w io.Writer, doc any) error { return printable.WriteJSON(w, doc) }
 
 func (c *Case) json() jsonCase {
 	jc := jsonCase{Name: c.Scenario, Description: c.Description, File: c.File, Line: c.Line, Kubernetes: c.Kubernetes,

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/show/document"
 )
 
 // Heading writes the scenario name, the facts of the run, and the description.
@@ -15,10 +16,10 @@ func Heading(w io.Writer, run *Run, o Options) error {
 	name, facts := printable.Text(run.Scenario), strings.Join(run.Facts(), "  ")
 	text := o.paint(bold, name) + "  " + facts + "\n"
 	if utf8.RuneCountInString(name+"  "+facts) > o.width() {
-		text = o.paint(bold, name) + "\n" + strings.Join(wrap(facts, o.width(), 40), "\n") + "\n"
+		text = o.paint(bold, name) + "\n" + strings.Join(document.Wrap(facts, o.width(), 40), "\n") + "\n"
 	}
 	if description := Description(run.Description); description != "" {
-		text += strings.Join(wrap(description, o.width(), 40), "\n") + "\n"
+		text += strings.Join(document.Wrap(description, o.width(), 40), "\n") + "\n"
 	}
 	text += o.notes(run.Notes)
 	return o.write(w, text)

@@ -5,67 +5,74 @@ import (
 	"io"
 	"time"
 
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/why"
 )
 
-// Race writes the explanation of a loss as text: what was lost, then the steps of both chains of
-// causes with their delays, and the causes of what they have in common.
+// Race writes the explanation of a loss as text.
 func Race(w io.Writer, race *why.Race, o Options) error {
-	t := &Writer{Options: o}
-	t.Line(0, race.Text, Bold)
-	t.Gap()
+	d := document.New(race.Text)
+	AddRace(&d.Body, race)
+	return d.Write(w, "text", o.Document())
+}
+
+// AddRace adds the explanation of a loss to a document: what was lost, then the steps of both
+// chains of causes with their delays, and the causes of what they have in common.
+func AddRace(b *document.Body, race *why.Race) {
+	b.Text(document.Bold, race.Text)
+	b.Gap()
+	hop := func(l why.Link, took string) document.Item {
+		return document.Item{Mark: fmt.Sprintf("%11s %9s", race.At(l.T), took), Text: l.Text, Step: l.Step}
+	}
 	if len(race.Fork) > 0 {
-		t.Item(Cell{Text: fmt.Sprintf("%11s %9s  ", race.At(race.Fork[0].T), "")}, race.Fork[0].Text, "")
+		b.Item(hop(race.Fork[0], ""))
 	}
 	for _, arm := range []*why.Arm{&race.Begin, &race.End} {
-		if arm.Text != "" {
-			t.Line(0, arm.Text+map[bool]string{true: ":", false: ""}[len(arm.Steps) > 0], Bold)
+		if len(arm.Steps) > 0 {
+			b.Text(document.Bold, arm.Text+":")
+		} else {
+			b.Text(document.Bold, arm.Text)
 		}
 		for i := range arm.Steps {
 			h := &arm.Steps[i]
-			head, end := fmt.Sprintf("%11s %9s  ", race.At(h.T), "+"+RaceDelay(h)), ""
-			style := Plain
+			x := hop(h.Link, "+"+delay(h))
 			if h.Longest {
-				end, style = "<- longest", Bad
+				x.Style, x.Where = document.Bad, "<- longest"
 			}
-			t.Item(Cell{Text: head, Style: style}, h.Text, end)
+			b.Item(x)
 		}
 	}
-	if race.Longest != "" {
-		t.Gap()
-		t.Line(0, race.Longest, Plain)
-	}
-	if len(race.Fork) > 1 {
-		t.Gap()
-		t.causes(race)
-	}
-	_, err := w.Write(t.Bytes())
-	return err
+	b.Gap()
+	b.Text(document.Plain, race.Longest)
+	addCauses(b, race)
 }
 
 // mostCauses is how many causes of a fork are written; those of later pods go on with those of the
 // pods before.
 const mostCauses = 6
 
-// causes writes why there was what both chains of causes begin with.
-func (w *Writer) causes(race *why.Race) {
+// addCauses adds why there was what both chains of causes begin with.
+func addCauses(b *document.Body, race *why.Race) {
+	last := len(race.Fork) - 1
+	if last < 1 {
+		return
+	}
+	b.Gap()
 	for i, link := range race.Fork {
-		text, last := link.Text+" at "+race.At(link.T), len(race.Fork)-1
+		text := link.Text + " at " + race.At(link.T)
 		switch {
 		case i == 0:
+			b.Text(document.Plain, text)
 		case last > mostCauses && i == last:
-			text = "  … and in the end because " + text
-		case last > mostCauses && i >= mostCauses:
-			continue
-		default:
-			text = "  because " + text
+			b.Note(document.Plain, "… and in the end because "+text)
+		case last <= mostCauses || i < mostCauses:
+			b.Note(document.Plain, "because "+text)
 		}
-		w.WriteString(w.sentence("", text, plain))
 	}
 }
 
-// RaceDelay formats the delay of a step of a race.
-func RaceDelay(h *why.Hop) string {
+// delay formats the delay of a step of a race.
+func delay(h *why.Hop) string {
 	if ms := h.Took.Milliseconds(); ms < 1000 {
 		return fmt.Sprintf("%dms", ms)
 	}

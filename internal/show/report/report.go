@@ -10,6 +10,7 @@ package report
 import (
 	"slices"
 
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/history"
 	"probesim.dev/internal/show/summary"
 	"probesim.dev/internal/show/why"
@@ -28,6 +29,11 @@ type Options struct {
 	// From and To limit the timeline and the events to a part of the run. A zero To means the end
 	// of the run.
 	From, To virtual.Time
+}
+
+// Document returns the options of a document.
+func (o Options) Document() document.Options {
+	return document.Options{Width: o.Width, Color: o.Color, ASCII: o.ASCII}
 }
 
 func (o Options) width() int {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/summary"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -50,7 +51,7 @@ func (o Options) caseHeading(c *Case, pad int) string {
 	}
 	line := "  " + strings.Join(facts, "  ")
 	if utf8.RuneCountInString(line)+8+utf8.RuneCountInString(name) > o.width() {
-		line = "\n" + strings.Join(wrap(line, o.width(), 40), "\n  ")
+		line = "\n" + strings.Join(document.Wrap(line, o.width(), 40), "\n  ")
 	}
 	return o.mark(c.Outcome()) + "  " + o.paint(bold, name) + line + "\n"
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/show/document"
 )
 
 // Style is the appearance of text on a terminal with colors.
@@ -82,7 +83,7 @@ func (w *Writer) Line(margin int, text string, style Style) {
 func (w *Writer) Lead(sentence, rest string) {
 	sentence = printable.Text(sentence)
 	text, at := strings.TrimRight(sentence+" "+printable.Text(rest), " "), 0
-	for _, line := range wrap(text, w.width(), 20) {
+	for _, line := range document.Wrap(text, w.width(), 20) {
 		at += strings.Index(text[at:], line)
 		n := min(max(len(sentence)-at, 0), len(line))
 		w.write(&w.Buffer, w.paint(bold, line[:n])+line[n:]+"\n")
@@ -100,7 +101,7 @@ func (w *Writer) Item(head Cell, text, end string) {
 	if text == "" {
 		begin, text, margin = "", begin, 0
 	}
-	lines := wrap(text, width-margin, 20)
+	lines := document.Wrap(text, width-margin, 20)
 	last, size := lines[len(lines)-1], utf8.RuneCountInString(end)
 	below := ""
 	switch free := width - margin - utf8.RuneCountInString(last) - size; {
@@ -110,7 +111,7 @@ func (w *Writer) Item(head Cell, text, end string) {
 	case size > width-margin && size <= width: // it needs a part of the margin
 		below = strings.Repeat(" ", o.Indent+width-size) + end + "\n"
 	default:
-		lines = append(lines, wrap(end, width-margin, 20)...)
+		lines = append(lines, document.Wrap(end, width-margin, 20)...)
 	}
 	var b strings.Builder
 	for i, line := range lines {
@@ -203,7 +204,7 @@ func (t *Table) across(b *strings.Builder, c Cell, o Options) {
 	text := printable.Text(c.Text)
 	start := text[:len(text)-len(strings.TrimLeft(text, " "))]
 	margin := strings.Repeat(" ", o.Indent) + start
-	for _, line := range wrap(strings.TrimLeft(text, " "), o.width()-len(margin), 20) {
+	for _, line := range document.Wrap(strings.TrimLeft(text, " "), o.width()-len(margin), 20) {
 		b.WriteString(strings.TrimRight(margin+o.paint(c.Style, line), " ") + "\n")
 	}
 }
@@ -229,7 +230,7 @@ func (t *Table) item(b *strings.Builder, row *tableRow, heads []Cell, o Options)
 		return
 	}
 	margin += "      "
-	for _, line := range wrap(strings.Join(rest, ", "), o.width()-len(margin), 20) {
+	for _, line := range document.Wrap(strings.Join(rest, ", "), o.width()-len(margin), 20) {
 		b.WriteString(margin + line + "\n")
 	}
 }

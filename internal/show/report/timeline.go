@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/history"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -99,7 +100,7 @@ func (d *drawing) pods(h *history.History) {
 			g.rows[0] = markLane(d, actions(g.pods[0]))
 			g.lanes[0].label = g.name()
 			if g.rows[0].all(0, len(g.rows[0]), 0) { // there is room for long names
-				for _, line := range wrap(g.lanes[0].label, d.o.width(), 20) {
+				for _, line := range document.Wrap(g.lanes[0].label, d.o.width(), 20) {
 					fmt.Fprintln(&d.body, d.o.paint(bold, line))
 				}
 				g.lanes, g.rows = g.lanes[1:], g.rows[1:]

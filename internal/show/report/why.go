@@ -3,6 +3,7 @@ package report
 import (
 	"io"
 
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/why"
 	"probesim.dev/trace"
 )
@@ -39,7 +40,7 @@ func Why(w io.Writer, all []why.Explanation, o Options) error {
 func (o Options) sentence(begin, text string, st style) string {
 	const indent = "    "
 	out := ""
-	for i, line := range wrap(begin+text, o.width()-len(indent), 20) {
+	for i, line := range document.Wrap(begin+text, o.width()-len(indent), 20) {
 		if i > 0 {
 			out += indent
 		}

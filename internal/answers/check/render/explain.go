@@ -6,21 +6,20 @@ import (
 	"strings"
 
 	"probesim.dev/internal/answers/check"
-	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/show/document"
 )
 
-// Explain writes what a kind of finding means.
-func Explain(w io.Writer, rule check.Rule, o report.Options) error {
-	t := report.Writer{Options: o}
-	t.Item(report.Cell{Text: string(rule.ID), Style: report.Bold}, "", "severity: "+rule.Severity)
+// Explain returns what a kind of finding means.
+func Explain(rule check.Rule) *document.Document {
+	d := document.New(string(rule.ID))
+	d.Headline, d.Facts = true, "severity: "+string(rule.Severity)
 	for _, text := range []string{rule.Text, rule.Kubelet, rule.Do} {
-		t.Line(0, text, report.Plain)
-		t.Gap()
+		d.Text(document.Plain, text)
+		d.Gap()
 	}
-	t.Line(0, "To ignore it: the annotation probesim.dev/ignore: "+string(rule.ID)+
-		" on the workload or its pod template.", report.Dim)
-	_, err := w.Write(t.Bytes())
-	return err
+	d.Text(document.Dim, "To ignore it: the annotation probesim.dev/ignore: "+string(rule.ID)+
+		" on the workload or its pod template.")
+	return d
 }
 
 // FindingsPage writes what all kinds of findings mean, as a page in Markdown.
@@ -32,8 +31,8 @@ func FindingsPage(w io.Writer) error {
 		` prints the same texts. The findings most worth a change come first.
 `)
 	for _, rule := range check.Rules() {
-		fmt.Fprintf(&b, "\n## %s\n\n*%s.* %s\n\n%s\n\n%s\n", rule.ID, strings.ToUpper(rule.Severity[:1])+
-			rule.Severity[1:], rule.Text, rule.Kubelet, rule.Do)
+		fmt.Fprintf(&b, "\n## %s\n\n*%s.* %s\n\n%s\n\n%s\n", rule.ID,
+			strings.ToUpper(rule.Severity[:1])+rule.Severity[1:], rule.Text, rule.Kubelet, rule.Do)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -53,8 +53,7 @@ func Measured(r *check.Report) (lines []string) {
 func (m *measured) sentence() string {
 	var parts []string
 	if m.Start != nil {
-		text := fmt.Sprintf("%s: starts measured in %d %s: %s", m.name, m.Pods, printable.Plural(m.Pods, "pod"),
-			m.Start)
+		text := fmt.Sprintf("%s: starts measured in %s: %s", m.name, printable.Count(m.Pods, "pod"), m.Start)
 		switch {
 		case !m.Used:
 			text += " (not used: --start or an annotation says how long they take)"
@@ -83,7 +82,7 @@ func (m *measured) sentence() string {
 // killed says how often the probes killed the container, or how often it started again for a reason
 // that no event tells.
 func (m *measured) killed() string {
-	times := func(n int) string { return fmt.Sprintf("%d %s", n, printable.Plural(n, "time")) }
+	times := func(n int) string { return printable.Count(n, "time") }
 	switch {
 	case m.Kills > 0 && m.Restarts > m.Kills:
 		return "its probes have killed it " + times(m.Kills) + ", and it restarted " + times(m.Restarts)
@@ -126,18 +125,17 @@ func overview(all []measured) (lines []string) {
 		}
 	}
 	if containers > 0 {
-		text := fmt.Sprintf("Starts of %d %s are measured in %d pods.", containers,
-			printable.Plural(containers, "container"), pods)
+		text := fmt.Sprintf("Starts of %s are measured in %d pods.", printable.Count(containers, "container"), pods)
 		if closest != nil {
 			text += " The closest call: " + closest.name + ", " + closest.ClosestCall() + "."
 		}
 		lines = append(lines, text)
 	}
 	for _, because := range reasons {
-		lines = append(lines, "Not measured ("+because+"): "+few(unknown[because], 5))
+		lines = append(lines, "Not measured ("+because+"): "+printable.Some(unknown[because], 5))
 	}
 	if len(killed) > 0 {
-		lines = append(lines, "Restarts: "+few(killed, 5))
+		lines = append(lines, "Restarts: "+printable.Some(killed, 5))
 	}
 	return lines
 }

@@ -14,28 +14,26 @@ import (
 	"probesim.dev/internal/answers/measure"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/scenarios/manifests"
-	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/value"
 )
 
-// Text writes the report for a terminal: what was measured, the closest call, a table, and what is
-// not known.
-func Text(w io.Writer, r *measure.Report, o report.Options) error {
-	t := &writer{report.Writer{Options: o}, r}
+// Document returns the report: what was measured, the closest call, a table, and what is not known.
+func Document(r *measure.Report) *document.Document {
+	d := document.New("How long programs take to start")
+	t := &writer{d, r}
 	t.lead()
 	t.table()
 	t.slower()
 	t.unknown()
 	t.ends()
 	t.hint()
-	t.Gap()
-	t.Line(0, "More: -o json for each start; -o annotations or -o config for probesim check", report.Dim)
-	_, err := w.Write(t.Bytes())
-	return err
+	d.More = []string{"-o json for each start", "-o annotations or -o config for probesim check"}
+	return d
 }
 
 type writer struct {
-	report.Writer
+	*document.Document
 	r *measure.Report
 }
 
@@ -69,15 +67,14 @@ func (t *writer) lead() {
 			}
 		}
 	})
-	found := fmt.Sprintf("%d %s in %d %s", starts, printable.Plural(starts, "start"), pods,
-		printable.Plural(pods, "pod"))
-	sentence := fmt.Sprintf("The starts of %d of %d %s are measured: %s.", len(measured), containers,
-		printable.Plural(containers, "container"), found)
+	found := fmt.Sprintf("%s in %s", printable.Count(starts, "start"), printable.Count(pods, "pod"))
+	sentence := fmt.Sprintf("The starts of %d of %s are measured: %s.", len(measured),
+		printable.Count(containers, "container"), found)
 	switch {
 	case len(measured) == 0 && len(reasons) == 1:
-		sentence = fmt.Sprintf("No start is measured in %d %s: %s.", pods, printable.Plural(pods, "pod"), reasons[0])
+		sentence = fmt.Sprintf("No start is measured in %s: %s.", printable.Count(pods, "pod"), reasons[0])
 	case len(measured) == 0:
-		sentence = fmt.Sprintf("No start is measured in %d %s.", pods, printable.Plural(pods, "pod"))
+		sentence = fmt.Sprintf("No start is measured in %s.", printable.Count(pods, "pod"))
 	case containers == 1:
 		sentence = fmt.Sprintf("%s starts in %s: %s.", measured[0].Name, words(*measured[0].Start), found)
 	}
@@ -98,8 +95,8 @@ func (t *writer) danger(containers int) string {
 	})
 	switch {
 	case killed != nil:
-		return fmt.Sprintf("Probes have killed %s of %s %d %s.", killed.Name, title(of[0]), killed.Kills,
-			printable.Plural(killed.Kills, "time"))
+		return fmt.Sprintf("Probes have killed %s of %s %s.", killed.Name, title(of[0]),
+			printable.Count(killed.Kills, "time"))
 	case closest == nil:
 		return ""
 	}
@@ -120,8 +117,7 @@ func (t *writer) danger(containers int) string {
 
 // table lists the measured containers below their workloads.
 func (t *writer) table() {
-	table := &report.Table{Left: 1}
-	table.Head("", "starts", "range", "median", "known to", "allowed")
+	table := &document.Table{Left: 1, Head: []string{"", "starts", "range", "median", "known to", "allowed"}}
 	for _, w := range t.r.Workloads {
 		head := title(w)
 		if w.Hash != "" && len(t.r.Revisions(w.Kind, w.Namespace, w.Name)) > 1 {
@@ -132,26 +128,21 @@ func (t *writer) table() {
 				continue
 			}
 			if head != "" {
-				table.Line(head, report.Plain)
+				table.Group(head)
 				head = ""
 			}
-			cell := func(text string) report.Cell { return report.Cell{Text: text} }
-			row := []report.Cell{cell("  " + c.Name), cell(fmt.Sprint(len(c.Starts))), cell(words(*c.Start)),
-				cell(value.Format(((c.Median.Min + c.Median.Max) / 2).Round(time.Second))),
-				cell(""), cell("")}
+			known, allowed := "", ""
 			if c.Ignorance > 0 {
-				row[4] = cell("±" + up(c.Ignorance/2))
+				known = "±" + up(c.Ignorance/2)
 			}
 			if c.Limit > 0 {
-				row[5] = cell(down(c.Limit))
+				allowed = down(c.Limit)
 			}
-			table.Row(row...)
+			median := value.Format(((c.Median.Min + c.Median.Max) / 2).Round(time.Second))
+			table.Texts("  "+c.Name, fmt.Sprint(len(c.Starts)), words(*c.Start), median, known, allowed)
 		}
 	}
-	if t.r.Measured() {
-		t.Gap()
-		t.Table(table)
-	}
+	t.Table(table)
 }
 
 // slower says which programs start more slowly or faster since their newest revision.
@@ -179,8 +170,8 @@ func (t *writer) slower() {
 			}
 			if how != "" {
 				t.Gap()
-				t.Line(0, fmt.Sprintf("%s starts %s than before: %s, not %s.", name(w, c), how, words(*c.Start),
-					words(*before.Start)), report.Bold)
+				t.Text(document.Bold, fmt.Sprintf("%s starts %s than before: %s, not %s.", name(w, c), how,
+					words(*c.Start), words(*before.Start)))
 			}
 		}
 	}
@@ -201,24 +192,19 @@ func (t *writer) unknown() {
 	})
 	for _, u := range t.r.Unused {
 		reasons = append(reasons, u.Says)
-		of[u.Says], places[u.Says] = []string{fmt.Sprintf("%d %s", u.Starts, printable.Plural(u.Starts, "pod"))},
-			u.Where
+		of[u.Says], places[u.Says] = []string{printable.Count(u.Starts, "pod")}, u.Where
 	}
 	slices.SortStableFunc(reasons, func(a, b string) int { return cmp.Compare(len(of[a]), len(of[b])) })
+	var list *document.Section
 	for i, says := range reasons {
 		if i == 0 {
-			t.Gap()
-			t.Line(0, "Starts that are not known, or only in part:", report.Bold)
+			list = t.Section(document.Section{Title: "Starts that are not known, or only in part:"})
 		}
-		names := of[says]
-		text := says + ": " + strings.Join(names, ", ")
-		switch more := len(names) - 5; {
-		case len(names) == 1:
+		text := says + ": " + printable.Some(of[says], 5)
+		if len(of[says]) == 1 {
 			text += " (" + places[says] + ")"
-		case more > 1:
-			text = fmt.Sprintf("%s: %s and %d more", says, strings.Join(names[:5], ", "), more)
 		}
-		t.Item(report.Cell{Text: "  "}, text, "")
+		list.Item(document.Item{Text: text})
 	}
 }
 
@@ -236,22 +222,21 @@ func (t *writer) ends() {
 		}
 	})
 	slices.SortStableFunc(list, func(a, b end) int { return cmp.Compare(b.restarts, a.restarts) })
-	for i, e := range list {
-		if i == 0 {
-			t.Gap()
-			t.Line(0, "Ends and probes:", report.Bold)
-		}
-		t.Item(report.Cell{Text: "  "}, e.text, "")
+	if len(list) == 0 {
+		return
+	}
+	s := t.Section(document.Section{Title: "Ends and probes:"})
+	for _, e := range list {
+		s.Item(document.Item{Text: e.text})
 	}
 }
 
 func ends(c *measure.Container) (lines []string) {
 	if c.Restarts > 0 {
-		lines = append(lines, fmt.Sprintf("%d %s", c.Restarts, printable.Plural(c.Restarts, "restart")))
+		lines = append(lines, printable.Count(c.Restarts, "restart"))
 	}
 	if c.Kills > 0 {
-		lines = append(lines, fmt.Sprintf("its probes have killed it %d %s", c.Kills,
-			printable.Plural(c.Kills, "time")))
+		lines = append(lines, fmt.Sprintf("its probes have killed it %s", printable.Count(c.Kills, "time")))
 	}
 	for _, l := range c.Lives {
 		text := fmt.Sprintf("exit code %d", l.ExitCode)
@@ -267,12 +252,11 @@ func ends(c *measure.Container) (lines []string) {
 		lines = append(lines, text)
 	}
 	if c.Stop != nil {
-		lines = append(lines, fmt.Sprintf("it exits %s after the stop signal (%d %s)", words(*c.Stop), c.Stops,
-			printable.Plural(c.Stops, "stop")))
+		lines = append(lines, fmt.Sprintf("it exits %s after the stop signal (%s)", words(*c.Stop),
+			printable.Count(c.Stops, "stop")))
 	}
 	if c.Killed > 0 {
-		lines = append(lines, fmt.Sprintf("%d %s lasted for the whole grace period", c.Killed,
-			printable.Plural(c.Killed, "stop")))
+		lines = append(lines, fmt.Sprintf("%s lasted for the whole grace period", printable.Count(c.Killed, "stop")))
 	}
 	for _, p := range c.Probes {
 		text := fmt.Sprintf("%d of %d runs of its %s probe failed", p.Failures, p.Runs, p.Type)
@@ -304,7 +288,7 @@ func (t *writer) hint() {
 	})
 	if worst != nil {
 		t.Gap()
-		t.Line(0, "With "+worst.Halve+", the starts of "+of+" would be known twice as exactly.", report.Plain)
+		t.Text(document.Plain, "With "+worst.Halve+", the starts of "+of+" would be known twice as exactly.")
 	}
 }
 
@@ -341,7 +325,7 @@ func down(s value.Seconds) string { return value.Format(time.Duration(s).Truncat
 func Annotations(w io.Writer, r *measure.Report) error {
 	var b strings.Builder
 	for _, w := range r.Newest() {
-		fmt.Fprintf(&b, "# %s, %d %s\n", printable.Text(title(w)), w.Pods, printable.Plural(w.Pods, "pod"))
+		fmt.Fprintf(&b, "# %s, %s\n", printable.Text(title(w)), printable.Count(w.Pods, "pod"))
 		b.WriteString(inexact(w) + "metadata:\n  annotations:\n")
 		for _, key := range []string{"start", "stop"} {
 			if text := durations(w.Containers, key); text != "" {

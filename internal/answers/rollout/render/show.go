@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"probesim.dev/internal/answers/rollout"
+	"probesim.dev/internal/show/document"
+	"probesim.dev/internal/show/html"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/show/why"
 )
@@ -32,31 +34,35 @@ func Race(s *rollout.Shown, run *report.Run, number int) (why.Race, bool) {
 	return run.Why.Lost(number)
 }
 
-// Shown draws a run for a terminal, and explains one of its losses, as Race does.
-func Shown(w io.Writer, s *rollout.Shown, kubernetes string, number int, o report.Options) error {
+// Shown returns a run as a timeline, and the explanation of one of its losses, as Race does.
+func Shown(s *rollout.Shown, kubernetes string, number int) (*document.Document, error) {
 	run := Drawn(s, kubernetes)
-	t := &report.Writer{Options: o}
-	t.Item(report.Cell{Text: s.Title + ": " + Outcome(s), Style: report.Bold}, "",
-		fmt.Sprintf("Kubernetes %s, seed %d", kubernetes, s.Seed))
-	t.Gap()
-	o.From = run.From
-	if err := report.Timeline(t, run, o); err != nil {
-		return err
-	}
+	d := document.New(s.Title + ": " + Outcome(s))
+	d.Facts, d.Headline = fmt.Sprintf("Kubernetes %s, seed %d", kubernetes, s.Seed), true
+	d.Gap()
+	d.Picture(document.Picture{Text: func(w io.Writer, o document.Options) error {
+		return report.Timeline(w, run, report.Options{Width: o.Width, Color: o.Color, ASCII: o.ASCII, From: run.From})
+	}})
 	race, found := Race(s, run, number)
 	if found {
-		t.Gap()
-		if err := report.Race(t, &race, o); err != nil {
-			return err
-		}
+		d.Gap()
+		report.AddRace(&d.Body, &race)
+	} else if number != 0 {
+		return d, fmt.Errorf("there is no loss %d: the run of %s has %d", number, s.Title, run.Why.Losses())
 	}
-	if _, err := w.Write(t.Bytes()); err != nil {
-		return err
+	return d, nil
+}
+
+// picture adds the picture of a run to the section of a page, and the race behind its greatest
+// loss.
+func picture(d *document.Document, b *document.Section, s *rollout.Shown, kubernetes, caption string) {
+	d.Script = html.ChartScript()
+	run := Drawn(s, kubernetes)
+	drawn := b.Section(document.Section{Page: true, Title: caption, Fold: true})
+	drawn.Picture(document.Picture{Page: func(w io.Writer) error { return html.Timeline(w, run) }})
+	if race, found := Race(s, run, 0); found {
+		report.AddRace(&drawn.Body, &race)
 	}
-	if !found && number != 0 {
-		return fmt.Errorf("there is no loss %d: the run of %s has %d", number, s.Title, run.Why.Losses())
-	}
-	return nil
 }
 
 // Outcome says what happens in a run.

@@ -2,53 +2,52 @@ package render
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"probesim.dev/internal/answers/rollout"
-	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/show/document"
 )
 
-// Tuning writes the changes that meet requirements on rollouts, for a terminal.
-func Tuning(w io.Writer, r *rollout.Tuning, o report.Options) error {
-	t := &report.Writer{Options: o}
+// Tuning returns the changes that meet requirements on rollouts. On a page, it has pictures of the
+// worst runs before and with them.
+func Tuning(r *rollout.Tuning) *document.Document {
+	d := document.New(fmt.Sprintf("Rollouts of %d Deployments", len(r.Workloads)))
 	for i := range r.Workloads {
-		if i > 0 {
-			t.Gap()
-		}
-		tuned(t, r, &r.Workloads[i])
+		tuned(d, r, &r.Workloads[i])
 	}
-	t.Gap()
-	t.Line(0, r.Program+" "+r.Requests.Covers, report.Dim)
-	_, err := w.Write(t.Bytes())
-	return err
+	d.Gap()
+	d.Text(document.Dim, r.Program+" "+r.Requests.Covers)
+	return d
 }
 
-func tuned(t *report.Writer, r *rollout.Tuning, w *rollout.Tuned) {
-	t.Item(report.Cell{Text: w.Title(), Style: report.Bold}, "",
-		fmt.Sprintf("Kubernetes %s, %s, %s", r.Kubernetes, Nodes(r.Delays), r.Router.Name))
-	switch text := TunedHeadline(w); {
-	case !w.Met && len(w.Changes) > 0:
-		t.Line(0, text+" This one comes closest:", report.Bad)
-	case !w.Met:
-		t.Line(0, text, report.Bad)
-	case len(w.Changes) == 0:
-		t.Line(0, text, report.Good)
+func tuned(d *document.Document, r *rollout.Tuning, w *rollout.Tuned) {
+	mark, style := document.Mark(w.Met)
+	s := section(d, len(r.Workloads),
+		document.Section{Title: w.Title(), Facts: facts(&r.Setting), Badge: mark, Style: style})
+	headline := TunedHeadline(w)
+	if !w.Met && len(w.Changes) > 0 {
+		headline += " This one comes closest:"
 	}
+	s.Text(style, headline)
 	for _, c := range w.Changes {
-		t.Item(report.Cell{Text: "  "}, Change(&c), fmt.Sprintf("%s:%d", w.File, c.Line))
+		s.Item(document.Item{Text: Change(&c), Where: fmt.Sprintf("%s:%d", w.File, c.Line)})
 	}
 	for _, q := range w.Requirements {
-		mark(t, q.After.Met, TunedRow(w, &q))
+		requirement(s, q.After.Met, TunedRow(w, &q))
 	}
 	if takes := w.Takes; takes != nil && len(w.Changes) > 0 {
 		before, after := rollout.Format(rollout.RowTakes, takes.Before), rollout.Format(rollout.RowTakes, takes.After)
 		if before != after {
-			t.Line(0, fmt.Sprintf("The rollout takes %s in the median, before %s.", after, before), report.Plain)
+			s.Text(document.Plain, fmt.Sprintf("The rollout takes %s in the median, before %s.", after, before))
 		}
 	}
-	if w.Note != "" {
-		t.Line(0, w.Note, report.Plain)
+	s.Text(document.Plain, w.Note)
+	for i, run := range w.Worst {
+		when := "Before: the"
+		if i > 0 {
+			when = "With the changes: the"
+		}
+		picture(d, s, run, r.Kubernetes, fmt.Sprintf("%s worst run. In it, %s.", when, Outcome(run)))
 	}
 }
 

@@ -209,7 +209,7 @@ class Chart {
         svg('circle', {class: 'arrow', cx: from.x, cy: from.y, r: 3.5}));
       to = from;
     }
-    const clip = this.figure.closest('section').id + 'clip';
+    const clip = this.figure.closest('section, details').id + 'clip';
     g.setAttribute('clip-path', `url(#${clip})`);
     body.append(svg('clipPath', {id: clip}, svg('rect', {x: this.scale.left - 9, y: 0, width: this.scale.width + 18, height: this.height})), g);
   }

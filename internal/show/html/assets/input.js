@@ -123,7 +123,7 @@ Object.assign(Chart.prototype, {
     this.selected = record ? step : 0;
     this.details.hidden = !record;
     if (record) fillDetails(this, this.details, record);
-    const section = this.figure.closest('section');
+    const section = this.figure.closest('section, details');
     history.replaceState(null, '', record ? '#' + section.id + 's' + step : '#' + section.id);
     this.draw();
   },

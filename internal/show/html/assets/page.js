@@ -2,10 +2,10 @@
 
 const sections = [...document.querySelectorAll('section.run')];
 
-// show opens the run in the address, or what a cluster recorded, or the first failed run.
+// show opens the run in the address, or the first failed run.
 function show() {
   const [, id, step] = location.hash.match(/^#(r\d+)(?:s(\d+))?$/) || [];
-  const named = sections.find((s) => s.id === id) || sections.find((s) => 'recorded' in s.dataset) || sections.find((s) => s.querySelector('h2 .badge:not(.ok)')) || sections[0];
+  const named = sections.find((s) => s.id === id) || sections.find((s) => s.querySelector('h2 .badge:not(.ok)')) || sections[0];
   if (!named) return;
   for (const s of sections) s.hidden = s !== named;
   for (const row of document.querySelectorAll('#runs .list tbody tr')) {

@@ -13,6 +13,7 @@ import (
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/answers/incident/verdict"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/report"
 )
 
@@ -138,78 +139,73 @@ func (a *Answer) drawn() *report.Run {
 		if len(pods) == 0 {
 			pods = all[:mostShown]
 		}
-		title += fmt.Sprintf("; %s not shown, choose one with --pod", count(len(all)-len(pods), "other pod"))
+		title += fmt.Sprintf("; %s not shown, choose one with --pod", printable.Count(len(all)-len(pods), "other pod"))
 	}
 	run := a.Recording.RunOf(pods)
 	run.Description = title
 	return run
 }
 
-// item is a verdict as text, Markdown and HTML show it.
-type item struct {
-	Sure              verdict.Sure
-	Headline, Because string
-	Paragraphs        []paragraph
-}
-
-// paragraph is a text with a command to copy, or with lines of the input.
-type paragraph struct {
-	Label, Text, Command string
-	Lines                []string
-}
-
-// items returns what is above the recording, which is at least one item, and what is below it.
-func (a *Answer) items() (items []item, rest []paragraph) {
+// verdicts adds a section for each verdict to show, at least one, and returns what is below the
+// recording.
+func (a *Answer) verdicts(d *document.Document) (rest document.Body) {
 	shown, left := a.Groups()
+	add := func(s document.Section) *document.Section {
+		d.Title = cmp.Or(d.Title, s.Title)
+		return d.Section(s)
+	}
 	for i := range shown {
 		v := shown[i].Verdict
-		items = append(items, item{v.Sure, a.headline(v), v.Because, a.paragraphs(&shown[i])})
+		s := add(document.Section{Title: a.headline(v), Because: v.Because, Style: styles[v.Sure]})
+		a.details(&s.Body, &shown[i])
 	}
 	if names := a.names(left); names != "" {
-		items = append(items, item{Headline: "More verdicts:", Because: names +
-			". Choose one with --pod, or see all with -v."})
+		add(document.Section{Title: "More verdicts:", Because: names + ". Choose one with --pod, or see all with -v."})
 	}
 	quiet := "No trouble: " + a.names(slices.DeleteFunc(slices.Clone(a.Report.Quiet),
 		func(p *incident.Pod) bool { return !a.About(p) }))
-	if len(items) == 0 {
-		items = []item{{Headline: quiet}}
+	if len(shown) == 0 && len(left) == 0 {
+		add(document.Section{Title: quiet})
 	} else if quiet != "No trouble: " {
-		rest = append(rest, paragraph{Text: quiet})
+		rest.Text(document.Plain, quiet)
 	}
-	if n := a.Recording.UnreadLines; n > 0 && !a.Verbose {
-		rest = append(rest, paragraph{Text: "Not read: " + count(n, "line") + "; -v lists them"})
-	} else if n > 0 {
-		unread := paragraph{Text: "Not read: " + count(n, "line")}
+	switch n := a.Recording.UnreadLines; {
+	case n > 0 && a.Verbose:
+		rest.Text(document.Plain, "Not read: "+printable.Count(n, "line"))
+		var lines []string
 		for _, u := range a.Recording.Unread {
-			unread.Lines = append(unread.Lines, u.Place.String()+": "+u.Text)
+			lines = append(lines, printable.Text(u.Place.String()+": "+u.Text))
 		}
-		rest = append(rest, unread)
+		rest.Code("text", strings.Join(lines, "\n"))
+	case n > 0:
+		rest.Text(document.Plain, "Not read: "+printable.Count(n, "line")+"; -v lists them")
 	}
-	return items, rest
+	return rest
 }
 
-// paragraphs says what to do or to ask, for which other pods a verdict holds, and what proves it.
-func (a *Answer) paragraphs(g *Group) (list []paragraph) {
+var styles = map[verdict.Sure]document.Style{verdict.Certain: document.Bad}
+
+// details says what to do or to ask, for which other pods a verdict holds, and what proves it.
+func (a *Answer) details(b *document.Body, g *Group) {
 	for _, text := range g.Advice {
-		list = append(list, paragraph{Label: "Do:", Text: text})
+		b.Label("Do:", text)
 	}
 	if g.Question != nil {
-		list = append(list, paragraph{Label: "Ask:", Text: g.Asks, Command: g.Command})
+		b.Label("Ask:", g.Asks)
+		b.Command(g.Command)
 	}
 	if n := len(g.Others); n > 0 {
-		list = append(list, paragraph{Text: "And " + count(n, "more pod") + ": " + a.names(g.Others)})
+		b.Note(document.Plain, "And "+printable.Count(n, "more pod")+": "+a.names(g.Others))
 	}
 	for _, text := range g.Details {
-		list = append(list, paragraph{Text: text})
+		b.Note(document.Plain, text)
 	}
-	proof := paragraph{Text: "Evidence:"}
+	var lines []string
 	for _, e := range g.Evidence {
-		proof.Lines = append(proof.Lines, e.Place.String()+": "+strings.Join(strings.Fields(e.Says), " "))
+		lines = append(lines, printable.Text(e.Place.String()+": "+strings.Join(strings.Fields(e.Says), " ")))
 	}
-	if len(proof.Lines) > 0 {
-		list = append(list, proof)
+	if len(lines) > 0 {
+		b.Note(document.Plain, "Evidence:")
+		b.Code("text", strings.Join(lines, "\n"))
 	}
-	return list
 }
-
-func count(n int, word string) string { return fmt.Sprintf("%d %s", n, printable.Plural(n, word)) }

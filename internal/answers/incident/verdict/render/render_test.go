@@ -16,7 +16,7 @@ import (
 	"probesim.dev/internal/answers/incident/verdict"
 	"probesim.dev/internal/answers/incident/verdict/render"
 	"probesim.dev/internal/githubrunner"
-	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/trace"
 )
 
@@ -66,7 +66,8 @@ func written(t *testing.T, write func(*bytes.Buffer) error) string {
 // TestFirstScreen checks that the cause is in the first two lines, what to do in the next three,
 // and that all fits the terminal.
 func TestFirstScreen(t *testing.T) {
-	got := written(t, func(b *bytes.Buffer) error { return answer(1).Text(b, report.Options{Width: 80}) })
+	got := written(t,
+		func(b *bytes.Buffer) error { return answer(1).Document().Write(b, "text", document.Options{Width: 80}) })
 	const want = `web-0: app was killed by its liveness probe 2 times. The server answers 404 for
 /helth: it runs, but has no such path.
   Do: Correct the path of the probe. A higher failureThreshold would only delay
@@ -106,7 +107,8 @@ func TestEachAnswerSaysWhatToDo(t *testing.T) {
 		}
 		rec := incident.Read([]incident.File{{Name: filepath.Base(file), Data: data}})
 		a := &render.Answer{Recording: rec, Report: verdict.Of(rec)}
-		text := written(t, func(b *bytes.Buffer) error { return a.Text(b, report.Options{Width: 80}) })
+		text := written(t,
+			func(b *bytes.Buffer) error { return a.Document().Write(b, "text", document.Options{Width: 80}) })
 		if len(a.Report.Verdicts) == 0 || a.Report.Verdicts[0].Cause == verdict.Nothing {
 			continue
 		}
@@ -128,7 +130,7 @@ func TestReplicasShareAVerdict(t *testing.T) {
 	verdicts[4].Because = "Nothing listened on port 8080 (connection refused)."
 	verdicts[5].Because = "Its command failed and wrote: 21:00:02 10.0.0.5 refuses"
 	verdicts[6].Because = "Its command failed and wrote: 21:00:07 10.0.0.6 refuses"
-	text := written(t, func(b *bytes.Buffer) error { return a.Text(b, report.Options{}) })
+	text := written(t, func(b *bytes.Buffer) error { return a.Document().Write(b, "text", document.Options{}) })
 	for _, want := range []string{"web-0: app was killed", "And 3 more pods: web-1, web-2, web-3\n",
 		"web-4: app was killed", "web-5: app was killed", "And 1 more pod: web-6\n"} {
 		if !strings.Contains(text, want) {
@@ -137,13 +139,13 @@ func TestReplicasShareAVerdict(t *testing.T) {
 	}
 	a.Pod = "web-2"
 	if text = written(t, func(b *bytes.Buffer) error {
-		return a.Text(b, report.Options{})
+		return a.Document().Write(b, "text", document.Options{})
 	}); !strings.HasPrefix(text, "web-2: ") || strings.Contains(text, "more pods") {
 		t.Errorf("of web-2 alone:\n%s", text)
 	}
 	a.Pod = "calm-0"
 	if text = written(t, func(b *bytes.Buffer) error {
-		return a.Text(b, report.Options{})
+		return a.Document().Write(b, "text", document.Options{})
 	}); !strings.HasPrefix(text, "No trouble: calm-0\n\n") {
 		t.Errorf("of calm-0 alone:\n%s", text)
 	}
@@ -167,7 +169,7 @@ func TestPodIsNamedOnce(t *testing.T) {
 		v := &a.Report.Verdicts[0]
 		v.Pod.Namespace, v.Pod.Name, v.Container, v.Sentence = "shop", c.pod, c.container, c.sentence
 		if got := written(t, func(b *bytes.Buffer) error {
-			return a.Text(b, report.Options{})
+			return a.Document().Write(b, "text", document.Options{})
 		}); !strings.HasPrefix(got, c.want+" The server") {
 			t.Errorf("the answer begins with %q, want %q", strings.SplitN(got, "\n", 2)[0], c.want)
 		}
@@ -180,11 +182,15 @@ func TestMeaningFollowsTheSentence(t *testing.T) {
 	a := answer(1)
 	for want, write := range map[string]func(*bytes.Buffer) error{
 		"2 times.\x1b[0m The server answers 404 for\n/helth: it": func(b *bytes.Buffer) error {
-			return a.Text(b, report.Options{Width: 80, Color: true})
+			return a.Document().Write(b, "text", document.Options{Width: 80, Color: true})
 		},
-		"2 times.\n\nThe server answers 404 for /helth: it":       func(b *bytes.Buffer) error { return a.Markdown(b) },
-		`"because": "The server answers 404 for /helth: it`:       func(b *bytes.Buffer) error { return a.JSON(b) },
-		"2 times.</h2>\n<p>The server answers 404 for /helth: it": func(b *bytes.Buffer) error { return a.HTML(b) },
+		"2 times.\n\nThe server answers 404 for /helth: it": func(b *bytes.Buffer) error {
+			return a.Document().Write(b, "markdown", document.Options{})
+		},
+		`"because": "The server answers 404 for /helth: it`: func(b *bytes.Buffer) error { return a.JSON(b) },
+		"2 times.</h2>\n<p>The server answers 404 for /helth: it": func(b *bytes.Buffer) error {
+			return a.Document().Write(b, "html", document.Options{})
+		},
 	} {
 		if got := written(t, write); !strings.Contains(got, want) {
 			t.Errorf("there is no %q in\n%s", want, got[:min(len(got), 600)])
@@ -198,7 +204,7 @@ func TestManyVerdicts(t *testing.T) {
 	for i := range a.Report.Verdicts {
 		a.Report.Verdicts[i].Container = fmt.Sprintf("c%d", i)
 	}
-	text := written(t, func(b *bytes.Buffer) error { return a.Text(b, report.Options{}) })
+	text := written(t, func(b *bytes.Buffer) error { return a.Document().Write(b, "text", document.Options{}) })
 	if n := strings.Count(text, "was killed"); n != 8 ||
 		!strings.Contains(text, "More verdicts: web-8, web-9, web-10, web-11. Choose one with --pod, or see "+
 			"all\nwith -v.\n") {
@@ -206,7 +212,7 @@ func TestManyVerdicts(t *testing.T) {
 	}
 	a.Verbose = true
 	if n := strings.Count(written(t, func(b *bytes.Buffer) error {
-		return a.Text(b, report.Options{})
+		return a.Document().Write(b, "text", document.Options{})
 	}), "was killed"); n != 12 {
 		t.Errorf("%d verdicts of all", n)
 	}
@@ -217,12 +223,12 @@ func TestUnreadLines(t *testing.T) {
 	a := answer(1)
 	a.Recording.Unread, a.Recording.UnreadLines = []incident.Unread{{Place: incident.Place{File: "a.txt", Line: 7},
 		Text: "something else"}}, 3
-	text := written(t, func(b *bytes.Buffer) error { return a.Text(b, report.Options{}) })
+	text := written(t, func(b *bytes.Buffer) error { return a.Document().Write(b, "text", document.Options{}) })
 	if !strings.HasSuffix(text, "\nNot read: 3 lines; -v lists them\n") {
 		t.Errorf("the text ends with %q", text[len(text)-60:])
 	}
 	a.Verbose = true
-	text = written(t, func(b *bytes.Buffer) error { return a.Text(b, report.Options{}) })
+	text = written(t, func(b *bytes.Buffer) error { return a.Document().Write(b, "text", document.Options{}) })
 	if !strings.HasSuffix(text, "\nNot read: 3 lines\n  a.txt:7: something else\n") {
 		t.Errorf("the text ends with %q", text[len(text)-80:])
 	}
@@ -268,10 +274,10 @@ func TestHostileText(t *testing.T) {
 	a.Recording.Unread, a.Recording.UnreadLines,
 		a.Verbose = []incident.Unread{{Place: incident.Place{File: hostile, Line: 2}, Text: hostile}}, 1, true
 	for name, write := range map[string]func(*bytes.Buffer) error{
-		"text":     func(b *bytes.Buffer) error { return a.Text(b, report.Options{}) },
-		"markdown": func(b *bytes.Buffer) error { return a.Markdown(b) },
+		"text":     func(b *bytes.Buffer) error { return a.Document().Write(b, "text", document.Options{}) },
+		"markdown": func(b *bytes.Buffer) error { return a.Document().Write(b, "markdown", document.Options{}) },
 		"json":     func(b *bytes.Buffer) error { return a.JSON(b) },
-		"html":     func(b *bytes.Buffer) error { return a.HTML(b) },
+		"html":     func(b *bytes.Buffer) error { return a.Document().Write(b, "html", document.Options{}) },
 	} {
 		got := written(t, write)
 		if commands := githubrunner.Commands(got); len(commands) > 0 {

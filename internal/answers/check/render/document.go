@@ -1,0 +1,269 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/printable"
+	"probesim.dev/internal/show/document"
+)
+
+// Document returns the report: the verdict, and then tables. Text has the tables of the containers
+// that the verdict is about, and with details those of all containers.
+func Document(r *check.Report) *document.Document {
+	d := document.New(Headline(r))
+	d.Headline, d.Facts = len(r.Workloads) > 0, fmt.Sprintf("Kubernetes %s, %s nodes",
+		strings.Join(r.Kubernetes, ", "), r.Delays)
+	if len(r.Verdict.Findings) > 0 {
+		d.More = []string{"--explain ID for a finding", "-o html for a page"}
+	}
+	if len(r.Workloads) > 0 {
+		verdict(&d.Body, r)
+	}
+	for i := range r.Workloads {
+		workload(d, r, &r.Workloads[i])
+	}
+	return d
+}
+
+var styles = map[check.Severity]document.Style{check.Error: document.Bad, check.Warning: document.Warn,
+	check.Note: document.Dim}
+
+// verdict adds what is at the top.
+func verdict(b *document.Body, r *check.Report) {
+	for _, line := range slices.Concat(Unready(r), Measured(r)) {
+		b.Text(document.Plain, line)
+	}
+	if names := passedOver(r); len(names) > 0 {
+		const about = "--start, --stop and --require without a name are not about sidecars: "
+		b.Text(document.Dim, about+printable.Some(names, 5))
+	}
+	for _, w := range r.Workloads {
+		if w.Problem != "" {
+			b.Text(document.Bad, w.Title()+" was not checked: "+w.Problem)
+		}
+	}
+	if len(r.Workloads) == 1 {
+		one(b, r, &r.Workloads[0])
+		return
+	}
+	for _, m := range Missed(r) {
+		b.Item(document.Item{Mark: "FAIL", Style: document.Bad, Text: m.Name + ": " + m.Text})
+	}
+	for _, f := range notSimulated(r) {
+		b.Text(document.Dim, "not simulated: "+f.Name+" ("+f.Text+")")
+	}
+	first, others := worth(r)
+	if len(first) > 0 {
+		changes := b.Section(document.Section{Title: "Worth changing first"})
+		for i, g := range first {
+			x := document.Item{Mark: fmt.Sprintf("%d.", i+1), Style: styles[g.Severity],
+				Text: printable.Some(g.Names(), 4) + ": " + g.Summary, Where: where(&g)}
+			if g.Fix != "" {
+				x.Notes = []string{g.Fix}
+			}
+			changes.Item(x)
+		}
+	}
+	also(b, others)
+}
+
+// also adds a line for each severity and kind of the findings that are left.
+func also(b *document.Body, list []check.Group) {
+	if len(list) == 0 {
+		return
+	}
+	table := document.Section{Title: "Also"}
+	for len(list) > 0 {
+		g := list[0]
+		alike := func(o check.Group) bool { return o.ID == g.ID && o.Severity == g.Severity }
+		var names []string
+		several := false
+		for _, o := range list {
+			if alike(o) {
+				names = append(names, o.Names()...)
+				several = several || o.Summary != g.Summary
+			}
+		}
+		list = slices.DeleteFunc(list, alike)
+		slices.Sort(names)
+		names = slices.Compact(names)
+		text := printable.Some(names, 3) + ": " + g.Summary
+		if several {
+			text = printable.Some(names, 5)
+		}
+		table.Item(document.Item{Mark: fmt.Sprintf("%-7s  %s", g.Severity, g.ID), Style: styles[g.Severity],
+			Text: text})
+	}
+	b.Section(table)
+}
+
+// one adds the findings and the requirements of the only workload.
+func one(b *document.Body, r *check.Report, w *check.Workload) {
+	if len(w.NotSimulated) > 0 {
+		b.Text(document.Dim, "not simulated: "+strings.Join(w.NotSimulated, ", "))
+	}
+	for _, g := range r.Verdict.Findings {
+		var names []string
+		for _, p := range g.Containers {
+			names = append(names, p.Container)
+		}
+		if len(w.Containers) == 1 {
+			names = nil
+		}
+		finding(b, g.Finding, printable.Some(names, 4))
+	}
+	Requirements(b, w.Requirements)
+	var fine []string
+	for _, c := range w.Containers {
+		if len(c.Findings) == 0 && c.HasProbes() && !shown(r, w, &c) {
+			fine = append(fine, c.Name)
+		}
+	}
+	if len(fine) > 0 {
+		b.List()
+		b.Item(document.Item{Mark: "ok     ", Style: document.Good, Text: strings.Join(fine, ", ")})
+	}
+	if len(w.WithoutProbes) > 0 && len(r.Verdict.NoProbes) == 0 && !has(w, check.NoProbes) {
+		b.Text(document.Plain, "Without probes: "+strings.Join(w.WithoutProbes, ", "))
+	}
+}
+
+// finding adds a finding of some containers.
+func finding(b *document.Body, f *check.Finding, containers string) {
+	x := document.Item{Mark: fmt.Sprintf("%-7s", f.Severity), Style: styles[f.Severity],
+		Text:  strings.TrimRight(string(f.ID)+"  "+containers, " "),
+		Where: fmt.Sprintf("%s:%d", f.File, f.Line), Notes: []string{f.Message}, Command: Command(f)}
+	if f.Fix != "" {
+		x.Notes = append(x.Notes, "Fix: "+f.Fix)
+	}
+	b.Item(x)
+}
+
+// Requirements adds whether requirements are met.
+func Requirements(b *document.Body, list []check.Verification) {
+	b.List()
+	for i := range list {
+		mark, style := document.Mark(list[i].Met)
+		b.Item(document.Item{Mark: mark, Style: style, Text: Requirement(&list[i]),
+			Command: RequirementCommand(&list[i])})
+	}
+}
+
+// shown reports whether text has the tables of a container without details: those of the containers
+// with findings, if there is only one workload. Notes about a sidecar, which comes from elsewhere,
+// do not count.
+func shown(r *check.Report, w *check.Workload, c *check.Container) bool {
+	found := func(c check.Container) bool {
+		return slices.ContainsFunc(c.Findings,
+			func(f check.Finding) bool { return c.Sidecar == "" || f.Severity != check.Note })
+	}
+	return len(r.Workloads) == 1 && (found(*c) || !slices.ContainsFunc(w.Containers, found))
+}
+
+// workload adds the containers of a workload, the sidecars last.
+func workload(d *document.Document, r *check.Report, w *check.Workload) {
+	several := len(r.Workloads) > 1
+	list := slices.Clone(w.Containers)
+	slices.SortStableFunc(list, func(a, b check.Container) int {
+		return cmp.Compare(min(1, len(a.Sidecar)), min(1, len(b.Sidecar)))
+	})
+	for i := range list {
+		c := &list[i]
+		unprobed := func(f check.Finding) bool { return f.ID == check.NoProbes }
+		if several && !c.HasProbes() &&
+			!slices.ContainsFunc(c.Findings, func(f check.Finding) bool { return !unprobed(f) }) {
+			continue // the verdict names it
+		}
+		s := document.Section{Badge: "ok", Style: document.Good, Details: !shown(r, w, c),
+			Fold: several && len(c.Findings) == 0}
+		if len(c.Findings) > 0 {
+			worst := slices.MinFunc(c.Findings,
+				func(a, b check.Finding) int { return cmp.Compare(styleRank(a), styleRank(b)) })
+			s.Badge, s.Style = string(worst.Severity), styles[worst.Severity]
+		}
+		switch {
+		case several:
+			s.Title = title(r, w) + ", container " + c.Name
+		case len(w.Containers) > 1:
+			s.Title = "container " + c.Name
+		}
+		container(&s, r, w, c)
+		if several {
+			s.Gap()
+			for k := range c.Findings {
+				finding(&s.Body, &c.Findings[k], "")
+			}
+		}
+		d.Section(s)
+	}
+	if several && len(w.Requirements) > 0 {
+		s := d.Section(document.Section{Title: "Requirements of " + title(r, w), Details: true})
+		Requirements(&s.Body, w.Requirements)
+	}
+	if len(w.Rollouts) > 0 {
+		s := d.Section(document.Section{Details: true})
+		s.Text(document.Dim, "'probesim rollout' judges "+strings.Join(w.Rollouts, ", ")+".")
+	}
+}
+
+func styleRank(f check.Finding) int {
+	return slices.Index([]check.Severity{check.Error, check.Warning, check.Note}, f.Severity)
+}
+
+// title returns the title of a workload, with its file if a workload of another file has the same
+// title.
+func title(r *check.Report, w *check.Workload) string {
+	twice := slices.ContainsFunc(r.Workloads,
+		func(other check.Workload) bool { return other.Title() == w.Title() && other.File != w.File })
+	if twice {
+		return w.Title() + " of " + w.File
+	}
+	return w.Title()
+}
+
+// container adds the probes and the tables of a container.
+func container(s *document.Section, r *check.Report, w *check.Workload, c *check.Container) {
+	probes := s.Section(document.Section{Details: true})
+	probes.Text(document.Dim, NotAbout(r, w, c))
+	for _, p := range c.Probes {
+		probes.Item(document.Item{Mark: p.Type, Text: p.Text})
+	}
+	limits, times := tables(w, c)
+	s.Table(limits)
+	s.Table(times)
+	s.List()
+	for _, f := range Facts(c) {
+		s.Item(document.Item{Mark: label(f.Name), Text: f.Text})
+	}
+	formulas := s.Section(document.Section{Title: "Formulas", Page: true, Closed: true})
+	for _, l := range c.Limits {
+		formula(formulas, l.Text+": always", l.Formula, l.Cases)
+	}
+	for _, t := range c.Times {
+		formula(formulas, t.Text+": worst", t.Formula, t.Cases)
+	}
+}
+
+// formula adds how the figure of a row comes about, and how it differs between cases and versions.
+func formula(b *document.Section, name, formula string, ranges []check.Range) {
+	if formula == "" {
+		return
+	}
+	x := document.Item{Text: name, Notes: []string{formula}}
+	if len(ranges) > 1 {
+		for _, c := range ranges {
+			text := strings.TrimLeft(c.Case+" ("+c.Kubernetes+"): ", " ")
+			x.Notes = append(x.Notes, text+check.FormatDown(c.Least)+" to "+check.FormatUp(c.Greatest))
+		}
+	}
+	b.Item(x)
+}
+
+// labelWidth aligns the columns of the tables of all containers.
+const labelWidth = 42
+
+func label(text string) string { return fmt.Sprintf("%-*s", labelWidth, text) }

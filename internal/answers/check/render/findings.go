@@ -1,0 +1,77 @@
+package render
+
+import (
+	"strings"
+
+	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/show/findings"
+)
+
+// The rules besides those of findings: requirements that are not met, annotations that differ from
+// the command line, and workloads without a readiness probe.
+const (
+	requirementRule = "requirement"
+	readinessRule   = "readiness-missing"
+)
+
+// rules are the rules of Findings.
+func rules() (list []findings.Rule) {
+	for _, rule := range check.Rules() {
+		list = append(list, findings.Rule{ID: string(rule.ID), Text: rule.Text, Help: rule.Kubelet + " " + rule.Do,
+			Joined: rule.ID == check.NoProbes})
+	}
+	return append(list,
+		findings.Rule{ID: requirementRule, Text: "A requirement is not met.",
+			Help: "The value of the row misses what --require or the annotation probesim.dev/require says."},
+		findings.Rule{ID: readinessRule, Joined: true, Text: "No container of the workload has a readiness probe.",
+			Help: "The pods are Ready as soon as they run, and get traffic before their program is up."})
+}
+
+// Findings returns the findings, the requirements that are not met, and the workloads without a
+// readiness probe. A test case fails because of a finding that is as bad as a severity, or because
+// of a requirement. An empty severity lets no finding fail.
+func Findings(r *check.Report, failOn check.Severity) *findings.List {
+	list := &findings.List{Command: "probesim check", Rules: rules()}
+	for i := range r.Workloads {
+		w := &r.Workloads[i]
+		title := w.Title()
+		own := findings.Case{Name: title, File: w.File, Line: w.Line, Problem: w.Problem}
+		if w.NoReadiness && !saysUnready(w) {
+			own.Findings = append(own.Findings,
+				findings.Finding{Rule: readinessRule, Level: findings.Note, File: w.File, Line: w.Line, Title: title,
+					Message: unreadyWorkload(w, false)})
+		}
+		if len(w.WithoutProbes) > 0 {
+			own.Notes = append(own.Notes, "Without probes: "+strings.Join(w.WithoutProbes, ", "))
+		}
+		if len(w.NotSimulated) > 0 {
+			own.Notes = append(own.Notes, "Not simulated: "+strings.Join(w.NotSimulated, ", "))
+		}
+		list.Cases = append(list.Cases, own)
+		for k := range w.Containers {
+			c := &w.Containers[k]
+			if !c.HasProbes() && len(c.Findings)+len(c.Ignored)+len(c.Known) == 0 {
+				continue
+			}
+			one := findings.Case{Name: title + ", container " + c.Name, File: w.File, Line: c.Line}
+			for known, found := range [][]check.Finding{c.Findings, c.Ignored, c.Known} {
+				for _, f := range found {
+					one.Findings = append(one.Findings,
+						findings.Finding{Rule: string(f.ID), Level: findings.Level(f.Severity), File: f.File,
+							Line: f.Line, Column: f.Column,
+							Title: one.Name + ": " + string(f.ID), Message: f.Text(),
+							Command: Command(&f), Fails: failOn != "" && f.Severity.AtLeast(failOn),
+							Known: []string{"", "ignored by an annotation or the configuration",
+								"known in the baseline"}[known]})
+				}
+			}
+			list.Cases = append(list.Cases, one)
+		}
+		for k := range w.Requirements {
+			v := &w.Requirements[k]
+			list.Require(findings.Finding{File: v.File, Line: v.Line, Column: v.Column, Title: title,
+				Message: Requirement(v), Command: RequirementCommand(v)}, v.Requirement, v.Met)
+		}
+	}
+	return list
+}

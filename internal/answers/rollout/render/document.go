@@ -1,0 +1,128 @@
+// Package render builds the reports of rollouts for people and for programs.
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"probesim.dev/internal/answers/rollout"
+	"probesim.dev/internal/show/document"
+)
+
+// Document returns the report: the verdict of each workload first. A workload with its worst run
+// has a picture of it on a page.
+func Document(r *rollout.Report) *document.Document {
+	d := document.New(fmt.Sprintf("Rollouts of %d Deployments", len(r.Workloads)))
+	for i := range r.Workloads {
+		workload(d, r, &r.Workloads[i])
+	}
+	d.Gap()
+	for _, text := range About(r) {
+		d.Text(document.Dim, text)
+	}
+	return d
+}
+
+// verdicts are the badges of the verdicts.
+var verdicts = map[rollout.Verdict]struct {
+	badge string
+	style document.Style
+}{
+	rollout.LosesNone: {"ok", document.Good}, rollout.Loses: {"loses", document.Warn},
+	rollout.MissesDeadline: {"late", document.Bad},
+	rollout.NeverCompletes: {"stuck", document.Bad}, rollout.NeverReady: {"stuck", document.Bad},
+}
+
+// section adds the section of a Deployment. The title of the only one is the title of the page.
+func section(d *document.Document, workloads int, s document.Section) *document.Section {
+	if workloads == 1 {
+		d.Title = s.Title
+	}
+	return d.Section(s)
+}
+
+func workload(d *document.Document, r *rollout.Report, w *rollout.Workload) {
+	verdict := verdicts[w.Verdict]
+	s := section(d, len(r.Workloads), document.Section{Title: w.Title() + ": " + Headline(r, w),
+		Facts: facts(&r.Setting), Badge: verdict.badge, Style: verdict.style})
+	s.Note(document.Dim, Settings(r, w))
+	if verdict.style == document.Good {
+		verdict.style = document.Warn
+	}
+	s.Note(verdict.style, w.Reason)
+	s.Label("Fix:", w.Fix)
+	if len(w.NotSimulated) > 0 {
+		s.Note(document.Warn, "Not simulated: "+strings.Join(w.NotSimulated, "; ")+".")
+	}
+	if run := w.Worst.Run; run != nil {
+		picture(d, s, run, r.Kubernetes, fmt.Sprintf("The worst of %s: %s.", Runs(w.Runs), Outcome(run)))
+	}
+	figures(s, w)
+	losses(s, r, w)
+	s.Gap()
+	for _, f := range w.Fixes {
+		style := document.Plain
+		if f.LosesNone {
+			style = document.Good
+		}
+		s.Item(document.Item{Mark: FixWord(&f), Style: style, Text: Fix(&f),
+			Where: fmt.Sprintf("%s:%d", w.File, f.Line)})
+	}
+	if w.Verdict != rollout.LosesNone && w.Worst.Command != "" {
+		s.Item(document.Item{Mark: "show", Command: w.Worst.Command})
+	}
+	s.Gap()
+	for _, v := range w.Requirements {
+		requirement(s, v.Met, Requirement(&v))
+	}
+	if len(w.Containers) > 0 {
+		s.Text(document.Dim, "Probes, with the requirements "+strings.Join(w.Containers, ", ")+": probesim check")
+	}
+}
+
+func facts(s *rollout.Setting) string {
+	return "Kubernetes " + s.Kubernetes + ", " + Nodes(s.Delays) + ", " + s.Router.Name
+}
+
+func requirement(s *document.Section, met bool, text string) {
+	mark, style := document.Mark(met)
+	s.Item(document.Item{Mark: mark, Style: style, Text: text})
+}
+
+func figures(s *document.Section, w *rollout.Workload) {
+	table := &document.Table{Left: 1, Head: []string{Runs(w.Runs), "", "least", "median", "95%", "greatest", "always"}}
+	for _, row := range Rows(w) {
+		most := row.Greatest
+		if row.Always != nil {
+			most = max(most, *row.Always)
+		}
+		var bars []document.Bar
+		if most > 0 {
+			bars = []document.Bar{{Class: "span", From: row.Least / most, To: row.Greatest / most},
+				{Class: "mean", From: row.Median / most, Title: "median"}}
+		}
+		cells := []document.Cell{{Text: row.Text}, {}}
+		for _, v := range []float64{row.Least, row.Median, row.P95, row.Greatest} {
+			cells = append(cells, document.Cell{Text: rollout.Format(row.Row, v)})
+		}
+		if row.Always != nil {
+			cells = append(cells, document.Cell{Text: rollout.Format(row.Row, *row.Always), Style: document.Good})
+			bars = append(bars, document.Bar{Class: "rule", From: *row.Always / max(most, 1), Title: "always"})
+		}
+		cells[1].Bars = bars
+		table.Row(cells...)
+	}
+	s.Table(table)
+}
+
+func losses(s *document.Section, r *rollout.Report, w *rollout.Workload) {
+	if w.Lost == nil {
+		return
+	}
+	for _, p := range w.Lost.Parts {
+		s.Item(document.Item{Mark: fmt.Sprintf("%8s", rollout.Count(p.Count)), Text: Part(r, &p)})
+	}
+	if len(w.Lost.Parts) > 0 && w.Lost.WaitedForSync {
+		s.Item(document.Item{Text: Waited(r)})
+	}
+}

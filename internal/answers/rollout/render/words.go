@@ -1,0 +1,201 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"probesim.dev/internal/answers/rollout"
+	"probesim.dev/internal/printable"
+	"probesim.dev/trace/traffic"
+)
+
+// Rows returns the rows of a workload, and one for each of its Services if their figures differ,
+// because their containers do.
+func Rows(w *rollout.Workload) []rollout.Row {
+	rows := slices.Clone(w.Rows)
+	if w.Lost == nil {
+		return rows
+	}
+	for i := range rows {
+		if rows[i].Row == rollout.RowLost {
+			rows[i].Text = "lost of up to " + rollout.Count(w.Lost.Requests) + " requests"
+		}
+	}
+	if slices.ContainsFunc(w.Services, func(s rollout.Service) bool { return s.Container != w.Container }) {
+		for _, s := range w.Services {
+			rows = append(rows, rollout.Row{Row: rollout.RowLost, Text: "  of Service " + s.Name, Figures: *s.Lost})
+		}
+	}
+	return rows
+}
+
+// Waited says why kube-proxy goes on to send requests to a pod.
+func Waited(r *rollout.Report) string {
+	after := "the sync that the new pod's readiness caused"
+	if strings.HasPrefix(r.Change, string(rollout.Scale)) {
+		after = "its last sync"
+	}
+	return "kube-proxy waits for minSyncPeriod (1s) after " + after
+}
+
+// Headline is the verdict in a few words.
+func Headline(r *rollout.Report, w *rollout.Workload) string {
+	what := "a rollout"
+	if n, scales := strings.CutPrefix(r.Change, "scale="); scales {
+		what = "scaling to " + n
+	}
+	switch {
+	case w.Verdict == rollout.NeverReady:
+		return "its pods are never available"
+	case w.Verdict == rollout.NeverCompletes && w.Incomplete < w.Runs:
+		return fmt.Sprintf("%s does not complete in %d of %d runs", what, w.Incomplete, w.Runs)
+	case w.Verdict == rollout.NeverCompletes:
+		return strings.Replace(what, "a rollout", "the rollout", 1) + " never completes"
+	case w.Verdict == rollout.MissesDeadline:
+		return "the rollout completes, but misses progressDeadlineSeconds"
+	case w.Verdict == rollout.Loses:
+		if len(w.Waits) > 0 {
+			what += " may never complete, or"
+		}
+		return fmt.Sprintf("%s loses up to %s of %s requests", what, rollout.Count(w.Lost.Greatest),
+			rollout.Count(w.Lost.Requests))
+	case len(w.Waits) > 0 && w.Verdict == rollout.LosesNone:
+		return what + " completes, unless new pods wait for old ones"
+	case w.Lost == nil:
+		return what + " completes"
+	}
+	of := "new connection"
+	if w.Unsure {
+		of = "simulated request"
+	}
+	return fmt.Sprintf("%s loses no %s in %s", what, of, Runs(w.Runs))
+}
+
+// Settings says how the workload is rolled out.
+func Settings(r *rollout.Report, w *rollout.Workload) string {
+	text := fmt.Sprintf("%s, ", printable.Count(int(w.Replicas), "replica"))
+	if w.Strategy == "Recreate" {
+		text += "strategy Recreate"
+	} else {
+		text += fmt.Sprintf("maxSurge %d and maxUnavailable %d", w.MaxSurge, w.MaxUnavailable)
+		if w.Fractions != "" {
+			text += " (" + w.Fractions + ")"
+		}
+	}
+	text += fmt.Sprintf(", minReadySeconds %d, change: %s. ", w.MinReadySeconds, r.Change)
+	if w.Service == "" {
+		return text + "No Service selects its pods: requests are not counted."
+	}
+	if len(w.Services) > 0 {
+		return text + fmt.Sprintf("%s send %g requests a second each; a request takes %s. The figures are those of "+
+			"the Service that loses most in a run.", senders(w), r.Requests.Rate, r.Requests.Latency)
+	}
+	return text + fmt.Sprintf("Service %s sends %g requests a second to container %s; each takes %s.", w.Service,
+		r.Requests.Rate, w.Container, r.Requests.Latency)
+}
+
+// senders names the Services, and the container that each sends requests to.
+func senders(w *rollout.Workload) string {
+	var list []string
+	for i, s := range w.Services {
+		text := s.Name
+		if next := i + 1; next == len(w.Services) || w.Services[next].Container != s.Container {
+			text += " (container " + s.Container + ")"
+		}
+		list = append(list, text)
+	}
+	return "Services " + printable.Few(list)
+}
+
+// Part describes a part of the lost requests.
+func Part(r *rollout.Report, p *rollout.Part) string {
+	window := rollout.Format(rollout.RowTakes, float64(p.Window)/1e9)
+	if p.Window < 50e6 {
+		window = fmt.Sprintf("%.0fms", float64(p.Window)/1e6)
+	}
+	switch p.Reason {
+	case traffic.Refused:
+		return fmt.Sprintf("%s pods: refused after SIGTERM, still a target of %s for up to %s", p.Pods, r.Router.Name,
+			window)
+	case traffic.Exited:
+		return fmt.Sprintf("%s pods: the program has exited, still a target of %s for up to %s", p.Pods,
+			r.Router.Name, window)
+	case traffic.NotListening:
+		return fmt.Sprintf("%s pods: a target, but the program does not listen yet, for up to %s", p.Pods, window)
+	case traffic.NoEndpoints:
+		return fmt.Sprintf("no pod is a target of %s, for up to %s", r.Router.Name, window)
+	}
+	return p.Pods + " pods: the program exits with requests in progress"
+}
+
+// FixWord names a change: a fix loses nothing in its runs.
+func FixWord(f *rollout.Fix) string {
+	if f.LosesNone {
+		return "fix"
+	}
+	return "helps"
+}
+
+// Fix describes a change, and what it brings.
+func Fix(f *rollout.Fix) string {
+	brings := fmt.Sprintf("at most %s lost, %s in the median of %s", rollout.Count(f.Lost), rollout.Count(f.Median),
+		Runs(f.Runs))
+	if f.LosesNone {
+		brings = fmt.Sprintf("none lost in %s", Runs(f.Runs))
+	}
+	return f.Change + ": " + brings + ", and the rollout takes " + rollout.Format(rollout.RowTakes, f.Takes)
+}
+
+// Requirement describes the result for a requirement.
+func Requirement(v *rollout.Verification) string {
+	name := v.Requirement
+	if v.Annotation {
+		name += " of the annotation"
+	}
+	if v.Value == nil {
+		return name + ": " + v.Reason
+	}
+	row, how := rowOf(v), "the worst of the runs"
+	if row == rollout.RowPreStop {
+		how = "always enough"
+	}
+	return name + ": " + rollout.Format(row, *v.Value) + " is " + how
+}
+
+// rowOf returns the row that a requirement is about.
+func rowOf(v *rollout.Verification) string {
+	row, _, _ := strings.Cut(strings.NewReplacer("<=", "=", ">=", "=").Replace(v.Requirement), "=")
+	return row
+}
+
+// About says what the figures are about, in lines.
+func About(r *rollout.Report) []string {
+	list := []string{r.Program}
+	counted := false
+	for _, w := range r.Workloads {
+		counted = counted || w.Lost != nil
+	}
+	if counted {
+		list = append(list, r.Requests.Covers+" Figures are those of random runs; \"always\" is a rule.")
+	}
+	if r.Router.Source != "" {
+		list = append(list, fmt.Sprintf("%s adds a pod after %s and removes it after %s: %s.", r.Router.Name,
+			r.Router.Add, r.Router.Remove, r.Router.Source))
+	}
+	if len(r.NotRolledOut) > 0 {
+		list = append(list, "Not rolled out yet: "+strings.Join(r.NotRolledOut, ", ")+".")
+	}
+	return list
+}
+
+// Nodes names a kind of nodes.
+func Nodes(delays string) string {
+	if delays == "default" {
+		return "nodes without ranges"
+	}
+	return delays + " nodes"
+}
+
+// Runs formats a number of runs.
+func Runs(n int) string { return printable.Count(n, "run") }

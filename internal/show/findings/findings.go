@@ -1,0 +1,139 @@
+// Package findings lists what a command finds in files, for programs: as annotations of GitHub
+// Actions, as SARIF for code scanning, and as a JUnit report. A command builds its [List] once.
+package findings
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"probesim.dev/internal/printable"
+	"probesim.dev/internal/show/junit"
+)
+
+// Level is how bad a finding is.
+type Level string
+
+// The levels.
+const (
+	Error   Level = "error"
+	Warning Level = "warning"
+	Note    Level = "note"
+)
+
+// List is what a command finds, and what it judges.
+type List struct {
+	Command string // such as probesim check
+	Version string // of probesim
+	Rules   []Rule
+	Cases   []Case
+}
+
+// Append adds the rules and the cases of another list.
+func (l *List) Append(other *List) {
+	l.Rules = append(l.Rules, other.Rules...)
+	l.Cases = append(l.Cases, other.Cases...)
+}
+
+// Rule is a kind of findings.
+type Rule struct {
+	ID   string
+	Text string // what is wrong
+	Help string // what to do
+	// Joined makes one annotation of all findings of the rule, because GitHub shows only few
+	// annotations.
+	Joined bool
+}
+
+// Case is something that is judged, such as a workload or a requirement. JUnit has a test case for
+// it.
+type Case struct {
+	Name, File string
+	Line       int
+	Problem    string   // why it could not be judged
+	Notes      []string // what else there is to say
+	Findings   []Finding
+}
+
+// Finding is something that is wrong at a place.
+type Finding struct {
+	Rule         string // its ID
+	Level        Level
+	File         string
+	Line, Column int
+	Title        string // what it is about, for an annotation
+	Message      string // may have several lines
+	Command      string // shows it
+	Fails        bool   // its test case fails
+	Known        string // why it does not count, or empty. Only SARIF has such findings.
+}
+
+// Require adds the case of a requirement on something with a title. The finding counts unless the
+// requirement is met.
+func (l *List) Require(f Finding, requirement string, met bool) {
+	c := Case{Name: f.Title + ": " + requirement, File: f.File, Line: f.Line}
+	if !met {
+		f.Rule, f.Level, f.Title, f.Fails = "requirement", Error, f.Title+": a requirement is not met", true
+		c.Findings = []Finding{f}
+	}
+	l.Cases = append(l.Cases, c)
+}
+
+// Formats are the formats of Write.
+var Formats = []string{"github", "sarif", "junit"}
+
+// Write writes the list in a format. The function path converts file names to paths relative to the
+// root of the repository, for the formats that need them.
+func (l *List) Write(w io.Writer, format string, path func(string) string) error {
+	switch format {
+	case "github":
+		return l.writeGitHub(w, path)
+	case "sarif":
+		return l.writeSARIF(w, path)
+	case "junit":
+		return l.writeJUnit(w)
+	}
+	return fmt.Errorf("there is no format %q", format)
+}
+
+func (l *List) writeJUnit(w io.Writer) error {
+	all := junit.Report{Name: l.Command}
+	for i := range l.Cases {
+		c := &l.Cases[i]
+		one := junit.Case{Name: printable.Text(c.Name), Line: c.Line}
+		if c.Problem != "" {
+			one.Error = &junit.Text{Message: "not judged", Text: printable.Lines(c.Problem)}
+		}
+		var fails, output []string
+		for k := range c.Findings {
+			switch f := &c.Findings[k]; {
+			case f.Known != "":
+			case f.Fails:
+				fails = append(fails, f.text())
+			default:
+				output = append(output, f.text())
+			}
+		}
+		for _, note := range c.Notes {
+			output = append(output, printable.Text(note))
+		}
+		if len(fails) > 0 {
+			first, _, _ := strings.Cut(fails[0], "\n")
+			one.Failure = &junit.Text{Message: first, Text: strings.Join(fails, "\n")}
+		}
+		if len(output) > 0 {
+			one.Output = &junit.Output{Text: strings.Join(output, "\n")}
+		}
+		all.Add(c.File, one)
+	}
+	return all.Write(w)
+}
+
+// text describes a finding, with its command on a line of its own.
+func (f *Finding) text() string {
+	text := fmt.Sprintf("%s %s (%s:%d): %s", f.Level, f.Rule, f.File, f.Line, strings.ReplaceAll(f.Message, "\n", "; "))
+	if f.Command != "" {
+		return printable.Text(text) + "\n" + printable.Text(f.Command)
+	}
+	return printable.Text(text)
+}
