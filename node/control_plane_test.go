@@ -37,13 +37,14 @@ type rollout struct {
 // program closes its listener at SIGTERM and exits a second later.
 func program(*v1.Pod) fakeruntime.Pod {
 	zero, second := fakeruntime.Exactly(0), fakeruntime.Exactly(time.Second)
-	return fakeruntime.Pod{Containers: map[string]fakeruntime.ContainerConfig{"app": {Program: fakeruntime.Program{Rules: []fakeruntime.Rule{
-		{Clock: fakeruntime.AfterStart, For: ptr.To(fakeruntime.Exactly(8 * time.Second)),
-			Probes: &fakeruntime.Series{Items: []fakeruntime.Item{
-				{Answer: fakeruntime.Answer{Word: fakeruntime.Refuses}}}}},
-		{Clock: fakeruntime.AfterSigterm, From: zero, Refuse: true},
-		{Clock: fakeruntime.AfterSigterm, From: second, Exit: &fakeruntime.Exit{}},
-	}}}}}
+	return fakeruntime.Pod{Containers: map[string]fakeruntime.ContainerConfig{
+		"app": {Program: fakeruntime.Program{Rules: []fakeruntime.Rule{
+			{Clock: fakeruntime.AfterStart, For: ptr.To(fakeruntime.Exactly(8 * time.Second)),
+				Probes: &fakeruntime.Series{Items: []fakeruntime.Item{
+					{Answer: fakeruntime.Answer{Word: fakeruntime.Refuses}}}}},
+			{Clock: fakeruntime.AfterSigterm, From: zero, Refuse: true},
+			{Clock: fakeruntime.AfterSigterm, From: second, Exit: &fakeruntime.Exit{}},
+		}}}}}
 }
 
 func (o rollout) deployment() *appsv1.Deployment {

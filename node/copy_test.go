@@ -27,9 +27,10 @@ func probedNode(o node.Options, answer fakeruntime.Answer) *node.Node {
 		}}}
 		pod.Spec.Containers[0].LivenessProbe.HTTPGet.Port.IntVal = 80
 		good := fakeruntime.Answer{Word: fakeruntime.Answers, Code: 200}
-		err := n.AddPod(pod, fakeruntime.Pod{Containers: map[string]fakeruntime.ContainerConfig{"app": {Program: fakeruntime.Program{Rules: []fakeruntime.Rule{
-			{Liveness: &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: good, Count: 2}, {Answer: answer}}}},
-		}}}}})
+		err := n.AddPod(pod, fakeruntime.Pod{Containers: map[string]fakeruntime.ContainerConfig{
+			"app": {Program: fakeruntime.Program{Rules: []fakeruntime.Rule{
+				{Liveness: &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: good, Count: 2}, {Answer: answer}}}},
+			}}}}})
 		if err != nil {
 			panic(err)
 		}

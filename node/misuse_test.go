@@ -326,7 +326,8 @@ func TestInvalidArguments(t *testing.T) {
 	draw := func(least, most time.Duration) *fakeruntime.Draw { return &fakeruntime.Draw{Min: least, Max: most} }
 	program := func(r fakeruntime.Rule) func(*node.Node) error {
 		return func(n *node.Node) error {
-			return n.AddPod(web(), fakeruntime.Pod{Containers: map[string]fakeruntime.ContainerConfig{"app": {Program: fakeruntime.Program{Rules: []fakeruntime.Rule{r}}}}})
+			return n.AddPod(web(), fakeruntime.Pod{Containers: map[string]fakeruntime.ContainerConfig{
+				"app": {Program: fakeruntime.Program{Rules: []fakeruntime.Rule{r}}}}})
 		}
 	}
 	answer := func(a fakeruntime.Answer) func(*node.Node) error {

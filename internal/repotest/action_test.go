@@ -394,7 +394,9 @@ func testPullRequests(t *testing.T, first *job) {
 			map[string]string{"deploy/a.yaml": manifest("", slow)}, map[string]string{"stop": "50s\r"},
 			false, "1 error", "short-grace"},
 		"a requirement that " +
-			"is gone": {map[string]string{"deploy/a.yaml": manifest(", annotations: {probesim.dev/require: detect<=10s}", quick)}, map[string]string{"deploy/a.yaml": manifest("", slow)}, nil,
+			"is gone": {
+			map[string]string{"deploy/a.yaml": manifest(", annotations: {probesim.dev/require: detect<=10s}", quick)},
+			map[string]string{"deploy/a.yaml": manifest("", slow)}, nil,
 			false, "**FAIL** detect&lt;=10s", "a requirement is not met"},
 		"a baseline of the pull " +
 			"request": {map[string]string{"deploy/a.yaml": manifest("", quick),

@@ -212,9 +212,12 @@ func TestMetrics(t *testing.T) {
 	for _, text := range []string{
 		`{"status":"success","data":{"result":[{"metric":{"__name__":"kube_pod_container_state_started","namespace":"shop","pod":"web-7","container":"app"},"values":[[1,"1777629610"],[2,"1777629610"]]},
 			{"metric":{"__name__":"kube_pod_status_ready_time","namespace":"shop","pod":"web-7"},"value":[1,"1777629640"]}]}}`,
-		"prober_probe_total{namespace=\"shop\",pod=\"web-0\",container=\"app\",probe_type=\"Readiness\",result=\"failed\"} 4 1777629610000\n",
-		"prober_probe_duration_seconds_bucket{namespace=\"shop\",pod=\"web-0\",container=\"app\",probe_type=\"Readiness\",le=\"0.5\"} 99\n" +
-			"prober_probe_duration_seconds_bucket{namespace=\"shop\",pod=\"web-0\",container=\"app\",probe_type=\"Readiness\",le=\"+Inf\"} 100\n",
+		"prober_probe_total{namespace=\"shop\",pod=\"web-0\",container=\"app\"," +
+			"probe_type=\"Readiness\",result=\"failed\"} 4 1777629610000\n",
+		"prober_probe_duration_seconds_bucket{namespace=\"shop\",pod=\"web-0\",container=\"app\"," +
+			"probe_type=\"Readiness\",le=\"0.5\"} 99\n" +
+			"prober_probe_duration_seconds_bucket{namespace=\"shop\",pod=\"web-0\",container=\"app\"," +
+			"probe_type=\"Readiness\",le=\"+Inf\"} 100\n",
 	} {
 		if err := o.Metrics.Read([]byte(text)); err != nil {
 			t.Fatal(err)

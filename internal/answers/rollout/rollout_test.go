@@ -196,7 +196,8 @@ func TestSeveralServices(t *testing.T) {
 	sidecar := "ports: [{containerPort: 8080}]\n      - name: exporter\n        image: example.com/exporter:1\n      " +
 		"  ports: [{containerPort: 9100}]"
 	metrics := service("metrics", 9100)
-	stop := rollout.App{Stop: value.Durations{Of: map[string]value.Interval{"exporter": {Min: 3 * time.Second, Max: 3 * time.Second}}}}
+	threeSeconds := value.Interval{Min: 3 * time.Second, Max: 3 * time.Second}
+	stop := rollout.App{Stop: value.Durations{Of: map[string]value.Interval{"exporter": threeSeconds}}}
 	alone := run(t, manifest{replicas: 3}, rollout.Options{Runs: 20, Delays: "typical"})
 	for _, c := range []struct {
 		name string

@@ -90,7 +90,8 @@ func (p *printer) describe(pod *v1.Pod) string {
 		}
 		fmt.Fprint(w, "Volumes:\n  kube-api-access-x2b7l:\n    Type:\tProjected (a volume that contains injected "+
 			"data from multiple sources)\n")
-		fmt.Fprint(w, "QoS Class:\tBestEffort\nNode-Selectors:\t<none>\nTolerations:\tnode.kubernetes.io/not-ready:NoExecute op=Exists for 300s\n")
+		fmt.Fprint(w, "QoS Class:\tBestEffort\nNode-Selectors:\t<none>\n"+
+			"Tolerations:\tnode.kubernetes.io/not-ready:NoExecute op=Exists for 300s\n")
 		fmt.Fprint(w, "\tnode.kubernetes.io/unreachable:NoExecute op=Exists for 300s\n")
 		w.Flush()
 	}
