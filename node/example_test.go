@@ -89,9 +89,9 @@ func ExampleNode_AddPod_invalid() {
 	if err := n.RunUntil(virtual.At(time.Second)); err != nil {
 		log.Fatal(err)
 	}
-	// Output: true Pod "web" is invalid: [spec.containers[0].image: Required value,
-	// spec.containers[0].readinessProbe.periodSeconds: Invalid value: -1: must be greater than or
-	// equal to 0]
+	// Output:
+	// true
+	// Pod "web" is invalid: [spec.containers[0].image: Required value, spec.containers[0].readinessProbe.periodSeconds: Invalid value: -1: must be greater than or equal to 0]
 }
 
 func ExampleNode_DeletePod() {

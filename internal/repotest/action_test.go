@@ -365,7 +365,7 @@ func testPullRequests(t *testing.T, first *job) {
 			true, "1 ignored", ""},
 		"a requirement that asks for less": {map[string]string{"deploy/a.yaml": manifest("", quick)},
 			map[string]string{"deploy/a.yaml": manifest(loose, slow)}, map[string]string{"require": "detect<=20s"},
-			false, "**not met**: detect&lt;=20s", "a requirement is not met"},
+			false, "**FAIL** detect&lt;=20s", "a requirement is not met"},
 		"a requirement that may ask for less": {map[string]string{"deploy/a.yaml": manifest("", quick)},
 			map[string]string{"deploy/a.yaml": manifest(loose, slow)},
 			map[string]string{"require": "detect<=20s", "allow-annotations": "true"},

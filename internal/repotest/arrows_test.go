@@ -37,6 +37,7 @@ var layers = [][]string{
 	{"internal/scenarios/simulate", "internal/scenarios/refresh"},
 	{"internal/scenarios", "internal/answers/bounds"},
 	{"internal/scenarios/whatif"},
+	{"internal/scenarios/draft"},
 	{"internal/answers/incident", "internal/workloads"},
 	{"internal/answers/measure", "internal/answers/rollout"},
 	{"internal/answers/measure/render", "internal/answers/rollout/render"},

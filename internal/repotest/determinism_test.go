@@ -97,6 +97,9 @@ var inside = map[string]string{
 
 	"explore runtime/debug": "shows the place of a panic in the error of a run",
 
+	"internal/answers/incident embed":         "compiles in the words that kubectl and the kubelet write",
+	"internal/answers/incident/verdict embed": "compiles in the sentences of the verdicts",
+
 	"internal/show/document embed": "compiles in the style sheet and the script of all pages",
 	"internal/show/html embed":     "compiles in the script of the page",
 }

@@ -12,7 +12,7 @@ func TestLines(t *testing.T) {
 		if strings.Contains(s.name, "/testdata/") {
 			continue
 		}
-		inRaw := false
+		inRaw, inOutput := false, false
 		n := 0
 		for line := range strings.Lines(read(t, s.name)) {
 			n++
@@ -21,7 +21,8 @@ func TestLines(t *testing.T) {
 			text := strings.TrimSpace(line)
 			comment, isComment := strings.CutPrefix(text, "//")
 			width := len([]rune(strings.TrimRight(line, "\n"))) + 3*strings.Count(line, "\t")
-			drawn := strings.HasPrefix(comment, "\t") || strings.HasPrefix(comment, "  ")
+			inOutput = isComment && (inOutput || comment == " Output:") // of an example
+			drawn := inOutput || strings.HasPrefix(comment, "\t") || strings.HasPrefix(comment, "  ")
 			switch {
 			case !isComment && !raw && width > 120, isComment && drawn && !s.test && width > 125:
 				t.Errorf("%s:%d has %d columns; wrap it at 120", s.name, n, width)

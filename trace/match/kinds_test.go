@@ -114,9 +114,9 @@ func TestPodEventsOfThePage(t *testing.T) {
 // table, so that no expectation about a reason holds only because nothing has it.
 func TestWordsOccurInTheSource(t *testing.T) {
 	var source strings.Builder
-	for _, dir := range []string{"kubelet", "prober", "status", "fakeruntime", "apiserver", "scenarios/format", "node",
-		"trace", "trace/traffic", "controller", "controller/deployment", "controller/replicaset",
-		"controller/endpointslice"} {
+	for _, dir := range []string{"kubelet", "prober", "status", "fakeruntime", "internal/world/apiserver", "scenarios/format", "node",
+		"trace", "trace/traffic", "internal/world/controller", "internal/world/controller/deployment", "internal/world/controller/replicaset",
+		"internal/world/controller/endpointslice"} {
 		files, err := filepath.Glob("../../" + dir + "/*.go")
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no source in %s: %v", dir, err)
