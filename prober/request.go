@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"probesim.dev/internal/podutil"
 	"probesim.dev/kube/profile"
 )
 
@@ -68,22 +69,19 @@ func userAgent(purpose string, p profile.Profile) string {
 // ProbePort returns the port of the container that a probe asks, or 0: a command asks none, and a
 // name may be that of no port.
 func ProbePort(c *v1.Container, p *v1.Probe) int32 {
-	var port intstr.IntOrString
-	switch {
-	case p == nil:
-	case p.HTTPGet != nil:
-		port = p.HTTPGet.Port
-	case p.TCPSocket != nil:
-		port = p.TCPSocket.Port
-	case p.GRPC != nil:
-		port = intstr.FromInt32(p.GRPC.Port)
+	if p == nil {
+		return 0
+	}
+	h := podutil.HandlerOf(&p.ProbeHandler)
+	if h.Port == nil {
+		return 0
 	}
 	for _, named := range c.Ports {
-		if port.Type == intstr.String && named.Name == port.StrVal {
+		if h.Port.Type == intstr.String && named.Name == h.Port.StrVal {
 			return named.ContainerPort
 		}
 	}
-	return port.IntVal
+	return h.Port.IntVal
 }
 
 // resolvePort returns a port's number. It looks up a port's name among the ports of the container

@@ -110,15 +110,8 @@ func Admit(object manifests.APIObject, p profile.Profile) (*Admitted, error) {
 // Describe describes a probe for people.
 func Describe(p *v1.Probe) string {
 	var parts []string
-	switch {
-	case p.Exec != nil:
-		parts = append(parts, "exec "+strings.Join(p.Exec.Command, " "))
-	case p.TCPSocket != nil:
-		parts = append(parts, "tcp :"+p.TCPSocket.Port.String())
-	case p.GRPC != nil:
-		parts = append(parts, fmt.Sprintf("grpc :%d", p.GRPC.Port))
-	case p.HTTPGet != nil:
-		parts = append(parts, strings.ToLower(string(p.HTTPGet.Scheme))+" :"+p.HTTPGet.Port.String()+p.HTTPGet.Path)
+	if asks := podutil.Asks(&p.ProbeHandler); asks != "" {
+		parts = append(parts, asks)
 	}
 	if p.InitialDelaySeconds > 0 {
 		parts = append(parts, fmt.Sprintf("after %ds", p.InitialDelaySeconds))

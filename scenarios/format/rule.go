@@ -55,6 +55,17 @@ type Rule struct {
 // String returns the rule as a mapping of a scenario file, on one line.
 func (r *Rule) String() string { return strict.Encode(r, nil).Text() }
 
+// Answers returns the answers of the rule by the names of probes and hooks.
+func (r *Rule) Answers() map[string]*value.Series {
+	all := map[string]*value.Series{"liveness": r.Liveness, "readiness": r.Readiness, "startup": r.Startup}
+	for key, a := range map[string]*value.Answer{"postStart": r.PostStart, "preStop": r.PreStop} {
+		if a != nil {
+			all[key] = value.One(*a)
+		}
+	}
+	return all
+}
+
 // ProbeKeys are the names of the probes in a rule.
 var ProbeKeys = []string{"liveness", "readiness", "startup"}
 

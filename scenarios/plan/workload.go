@@ -9,8 +9,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/scenarios/manifests"
-	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/internal/value"
 	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/kube/profile"
@@ -97,7 +97,7 @@ func (w *Workload) NewPod(replica int) *v1.Pod {
 func (w *Workload) Parts() int {
 	parts := 1 + len(w.Pod.Spec.InitContainers)
 	for i := range w.Pod.Spec.Containers {
-		parts += 1 + len(program.ProbesOf(&w.Pod.Spec.Containers[i]))
+		parts += 1 + len(podutil.Probes(&w.Pod.Spec.Containers[i]))
 	}
 	return parts
 }

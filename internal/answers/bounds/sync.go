@@ -98,8 +98,8 @@ func (c *Container) takes(hook *v1.LifecycleHandler, sleep time.Duration, known 
 		d = c.node.looks()
 		d.Greatest += time.Duration(known-1) * c.node[containerStatus].Greatest
 	}
-	if hook.Exec != nil || hook.HTTPGet != nil {
-		d = d.plus(c.node.answers(&v1.ProbeHandler{Exec: hook.Exec, HTTPGet: hook.HTTPGet}))
+	if asks := podutil.RequestOf(hook); asks != nil {
+		d = d.plus(c.node.answers(asks))
 	}
 	return d.plus(exactly(sleep))
 }

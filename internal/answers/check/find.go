@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/answers/bounds"
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/internal/strict"
@@ -73,10 +74,7 @@ func correctPort(c *v1.Container, p trace.Probe) string {
 
 // handlerField returns the field of a container with what a probe over HTTP or TCP asks.
 func handlerField(c *v1.Container, p trace.Probe) string {
-	if prober.ProbeOf(c, p).TCPSocket != nil {
-		return string(p) + "Probe.tcpSocket"
-	}
-	return string(p) + "Probe.httpGet"
+	return string(p) + "Probe." + podutil.HandlerOf(&prober.ProbeOf(c, p).ProbeHandler).Field
 }
 
 // asksHost begins the reason of a probe that does not ask its container.
@@ -84,7 +82,7 @@ const asksHost = "it asks "
 
 // asksElsewhere says whom a probe asks, if that is not its container.
 func asksElsewhere(p *v1.Probe, pod *v1.PodSpec) string {
-	switch host := program.HostOf(p); {
+	switch host := podutil.HandlerOf(&p.ProbeHandler).Host; {
 	case host == "", program.IsNode(host) && pod.HostNetwork:
 		return ""
 	case program.IsNode(host):
@@ -102,22 +100,22 @@ func otherHost(c *v1.Container, pod *v1.PodSpec) (list []Finding) {
 		if probe == nil || asksElsewhere(probe, pod) == "" {
 			continue
 		}
-		field := handlerField(c, p) + ".host"
+		host, field := podutil.HandlerOf(&probe.ProbeHandler).Host, handlerField(c, p)+".host"
 		f := Finding{ID: ProbeHost, Severity: Error, Field: field, Fix: "remove " + field,
-			Summary: fmt.Sprintf("its %s probe asks %s, which is the node", p, program.HostOf(probe)),
+			Summary: fmt.Sprintf("its %s probe asks %s, which is the node", p, host),
 			Message: fmt.Sprintf("The %s probe asks %s: the kubelet runs it on the node, so that is the node and not "+
 				"the pod. Nothing listens there unless another program does: %s.",
-				p, program.HostOf(probe), refusedAlways[p])}
-		if !program.IsNode(program.HostOf(probe)) {
-			f.Summary = fmt.Sprintf("its %s probe asks %s, another machine", p, program.HostOf(probe))
+				p, host, refusedAlways[p])}
+		if !program.IsNode(host) {
+			f.Summary = fmt.Sprintf("its %s probe asks %s, another machine", p, host)
 			f.Severity, f.Message = Warning,
 				fmt.Sprintf("The %s probe asks %s, another machine: its answers say nothing about this container, "+
-					"and %s.", p, program.HostOf(probe), outage[p])
+					"and %s.", p, host, outage[p])
 		}
 		list = append(list, f)
 	}
-	for _, key := range program.HookKeys {
-		h := program.HookOf(c, key)
+	for _, key := range podutil.HookKeys {
+		h := podutil.Hook(c, key)
 		if h == nil || h.HTTPGet == nil || h.HTTPGet.Host == "" || program.IsNode(h.HTTPGet.Host) && pod.HostNetwork {
 			continue
 		}
@@ -356,21 +354,10 @@ func otherEndpoint(r *result) []Finding {
 		trace.Readiness: "the container is ready only later",
 	}[follows]
 	return []Finding{{ID: OtherEndpoint, Severity: Note, Field: "startupProbe",
-		Summary: fmt.Sprintf("its startup probe asks %s, and its %s probe %s", asks(startup), follows, asks(next)),
+		Summary: fmt.Sprintf("its startup probe asks %s, and its %s probe %s", podutil.Asks(&startup.ProbeHandler), follows, podutil.Asks(&next.ProbeHandler)),
 		Fix:     "let both probes ask the same",
 		Message: fmt.Sprintf("The startup probe asks %s, and the %s probe %s: once the first succeeds, %s.",
-			asks(startup), follows, asks(next), what)}}
-}
-
-// asks says what a probe asks over the network.
-func asks(p *v1.Probe) string {
-	switch {
-	case p.HTTPGet != nil:
-		return "http :" + p.HTTPGet.Port.String() + p.HTTPGet.Path
-	case p.GRPC != nil:
-		return fmt.Sprintf("grpc :%d", p.GRPC.Port)
-	}
-	return "tcp :" + p.TCPSocket.Port.String()
+			podutil.Asks(&startup.ProbeHandler), follows, podutil.Asks(&next.ProbeHandler), what)}}
 }
 
 // sameFamily reports whether two probes over the network ask one port in one way: of HTTP, both

@@ -14,6 +14,7 @@ import (
 	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/internal/value"
 	"probesim.dev/internal/workloads"
+	"probesim.dev/prober"
 )
 
 // doubt adds a sentence about something that may lose requests, and that is not simulated.
@@ -72,16 +73,7 @@ func (w *workload) asksAnotherPort(t *target) (int32, bool) {
 		}
 		return port.IntVal
 	}
-	asked := int32(0)
-	switch p := c.ReadinessProbe; {
-	case p == nil:
-	case p.HTTPGet != nil:
-		asked = number(p.HTTPGet.Port)
-	case p.TCPSocket != nil:
-		asked = number(p.TCPSocket.Port)
-	case p.GRPC != nil:
-		asked = p.GRPC.Port
-	}
+	asked := prober.ProbePort(c, c.ReadinessProbe)
 	return asked, asked != 0 && !slices.ContainsFunc(t.Spec.Ports, func(p v1.ServicePort) bool {
 		to := number(p.TargetPort)
 		return to == asked || to == 0

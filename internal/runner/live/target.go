@@ -17,6 +17,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"probesim.dev/internal/podutil"
 )
 
 // target is the program on this machine, as its probes see it.
@@ -75,8 +77,10 @@ func (t *target) probe(ctx context.Context, p *v1.Probe) (up bool, says string) 
 func (t *target) request(p *v1.Probe) outcome {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	var port string
+	h := podutil.HandlerOf(&p.ProbeHandler)
 	switch {
+	case h.Port == nil:
+		return "" // nothing but a command is known
 	case p.HTTPGet != nil:
 		if err := t.get(ctx, p.HTTPGet, 10*time.Second); err == nil || errors.As(err, new(statusError)) {
 			return answered
@@ -84,14 +88,8 @@ func (t *target) request(p *v1.Probe) outcome {
 			return refused
 		}
 		return broken
-	case p.TCPSocket != nil:
-		port = t.port(p.TCPSocket.Port)
-	case p.GRPC != nil:
-		port = t.port(intstr.FromInt32(p.GRPC.Port))
-	default:
-		return "" // nothing but a command is known
 	}
-	if t.dial(ctx, port) != nil {
+	if t.dial(ctx, t.port(*h.Port)) != nil {
 		return refused
 	}
 	return answered

@@ -95,7 +95,7 @@ func brokenProbes(pod *v1.Pod) string {
 // suggestions returns expectations, as comments, that need a step or do not suit every workload.
 func (d *draft) suggestions(s *seen) []string {
 	var lines []string
-	if d.any(func(c *v1.Container) bool { return len(probes(c)) > 0 }) {
+	if d.any(func(c *v1.Container) bool { return len(podutil.Probes(c)) > 0 }) {
 		lines = append(lines, fmt.Sprintf("# - {never: %s.., record: {kind: Event, reason: Unhealthy}}   # No probe "+
 			"fails.",
 			value.Format(max(d.bound(s.unhealthy), d.settled(s)))))

@@ -33,8 +33,8 @@ func behavior(pod *v1.Pod, c *v1.Container, init bool, known time.Duration) []st
 	}
 	var lines []string
 	add := func(more ...string) { lines = append(lines, more...) }
-	probes := probes(c)
-	if asks := requests(c); len(asks) > 0 {
+	probes := podutil.Probes(c)
+	if asks := podutil.Requests(c); len(asks) > 0 {
 		add("# Its answers, and how long each takes.", item(usualAnswers(c, asks)))
 	}
 	if len(probes) > 0 {
@@ -49,71 +49,27 @@ func behavior(pod *v1.Pod, c *v1.Container, init bool, known time.Duration) []st
 	return append(lines, troubles(c, probes)...)
 }
 
-// probe is a probe of a container, with its key in rules.
-type probe struct {
-	key string
-	*v1.Probe
-}
-
-func probes(c *v1.Container) []probe {
-	var list []probe
-	for _, p := range []probe{{"startup", c.StartupProbe}, {"liveness", c.LivenessProbe},
-		{"readiness", c.ReadinessProbe}} {
-		if p.Probe != nil {
-			list = append(list, p)
-		}
-	}
-	return list
-}
-
 // usualAnswers returns a rule for all probes and hooks, with the answers of a healthy program.
-func usualAnswers(c *v1.Container, all []request) format.RuleText {
+func usualAnswers(c *v1.Container, all []podutil.Request) format.RuleText {
 	r := format.RuleText{Endpoints: map[string]string{}}
 	for _, asks := range all {
-		if e := endpointOf(c, asks.key); isShared(e) {
-			r.Endpoints[e.Text] = healthyAnswer(asks.handler)
+		if e := endpointOf(c, asks.Key); isShared(e) {
+			r.Endpoints[e.Text] = program.HandlerOf(asks.ProbeHandler).Healthy
 		} else {
-			r.Answer(asks.key, asks.answer())
+			r.Answer(asks.Key, healthyAnswer(asks))
 		}
 	}
 	return r
 }
 
-// request is a probe or hook that asks the program.
-type request struct {
-	key     string
-	handler *v1.ProbeHandler
-}
-
-// answer returns the answer of a healthy program. The command of a hook can sleep.
-func (r *request) answer() string {
-	isHook := r.key == "postStart" || r.key == "preStop"
-	if isHook && r.handler.Exec != nil {
-		if slept, _ := program.SleepOf(r.handler.Exec.Command); slept > 0 {
+// healthyAnswer returns the answer of a healthy program. The command of a hook can sleep.
+func healthyAnswer(asks podutil.Request) string {
+	if asks.IsHook && asks.Exec != nil {
+		if slept, _ := program.SleepOf(asks.Exec.Command); slept > 0 {
 			return "0 in " + value.Format(slept)
 		}
 	}
-	return healthyAnswer(r.handler)
-}
-
-// requests returns the probes and hooks that ask the program.
-func requests(c *v1.Container) []request {
-	var list []request
-	for _, p := range probes(c) {
-		list = append(list, request{p.key, &p.ProbeHandler})
-	}
-	if c.Lifecycle == nil {
-		return list
-	}
-	for _, h := range []struct {
-		key  string
-		hook *v1.LifecycleHandler
-	}{{"postStart", c.Lifecycle.PostStart}, {"preStop", c.Lifecycle.PreStop}} {
-		if h.hook != nil && (h.hook.Exec != nil || h.hook.HTTPGet != nil) {
-			list = append(list, request{h.key, &v1.ProbeHandler{Exec: h.hook.Exec, HTTPGet: h.hook.HTTPGet}})
-		}
-	}
-	return list
+	return program.HandlerOf(asks.ProbeHandler).Healthy
 }
 
 // endpointOf returns the endpoint at which a probe or hook asks.
@@ -132,43 +88,16 @@ func isShared(e program.Endpoint) bool {
 	const longest = 80
 	probes := 0
 	for _, key := range e.Keys {
-		if key != "postStart" && key != "preStop" {
+		if !slices.Contains(podutil.HookKeys, key) {
 			probes++
 		}
 	}
 	return probes > 1 && len(e.Text) <= longest
 }
 
-// healthyAnswer returns the answer of a healthy program to a handler. The times are the default
-// delays.
-func healthyAnswer(h *v1.ProbeHandler) string {
-	switch {
-	case h.Exec != nil:
-		return "0 in 20ms"
-	case h.HTTPGet != nil:
-		return "200 in 9ms"
-	case h.GRPC != nil:
-		return "SERVING in 11ms"
-	}
-	return "ok in 2ms"
-}
-
-// failingAnswer returns the answer to a handler of a program that cannot work at the moment.
-func failingAnswer(h *v1.ProbeHandler) string {
-	switch {
-	case h.Exec != nil:
-		return "1"
-	case h.HTTPGet != nil:
-		return "503"
-	case h.GRPC != nil:
-		return "NOT_SERVING"
-	}
-	return "down"
-}
-
 // starting returns the rule of a program during its start. The start is short enough that no failed
 // probe kills the program, unless it is known how long it takes.
-func starting(c *v1.Container, probes []probe, known time.Duration) []string {
+func starting(c *v1.Container, probes []podutil.Probe, known time.Duration) []string {
 	up := cmp.Or(known, usualStart)
 	if limit, limited := patience(c); limited && known == 0 {
 		up = min(up, (limit / 2).Truncate(100*time.Millisecond))
@@ -216,16 +145,16 @@ func endsByItself(pod *v1.Pod, c *v1.Container, init bool) bool {
 }
 
 // troubles returns rules to try, as comments.
-func troubles(c *v1.Container, probes []probe) []string {
+func troubles(c *v1.Container, probes []podutil.Probe) []string {
 	crash := try(format.RuleText{Instance: "0", After: "1m", Exit: "1"}, "It crashes once.")
 	if len(probes) == 0 {
 		return []string{crash}
 	}
 	lines := []string{try(format.RuleText{After: "1m", For: "40s", Probes: value.Stall},
 		"It freezes, as in a long GC pause.")}
-	if last := probes[len(probes)-1]; last.key == "readiness" {
-		r, failing := format.RuleText{At: "3m", For: "30s"}, failingAnswer(&last.ProbeHandler)
-		if e := endpointOf(c, last.key); isShared(e) {
+	if readiness := c.ReadinessProbe; readiness != nil {
+		r, failing := format.RuleText{At: "3m", For: "30s"}, program.HandlerOf(&readiness.ProbeHandler).Failing
+		if e := endpointOf(c, "readiness"); isShared(e) {
 			r.Endpoints = map[string]string{e.Text: failing}
 		} else {
 			r.Readiness = failing

@@ -10,6 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/internal/scenarios/manifests"
@@ -65,7 +66,7 @@ func WriteRollout(o Options) (file []byte, warnings []string, err error) {
 // whether the rollout completes.
 func (o *Options) rollOut(of *manifests.Workload, duration time.Duration) (f *text.File, complete bool, err error) {
 	words := []string{"rollout at " + value.Format(rolloutAt)}
-	if slices.ContainsFunc(of.Pod.Spec.Containers, func(c v1.Container) bool { return len(probes(&c)) > 0 }) {
+	if slices.ContainsFunc(of.Pod.Spec.Containers, func(c v1.Container) bool { return len(podutil.Probes(&c)) > 0 }) {
 		words = append(words, "start 10s")
 	}
 	_, f, err = whatif.Scenario(whatif.Options{

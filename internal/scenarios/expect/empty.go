@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"probesim.dev/internal/podutil"
-	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/sim/virtual"
@@ -126,8 +125,8 @@ func (c *checker) canHaveProbe(e *format.Expect, probe trace.Probe) bool {
 	}
 	for _, w := range c.scenario.Matching(e.Pod) {
 		for container := range podutil.Containers(&w.Pod.Spec) {
-			has := func(p program.ProbeOf) bool { return probe == "" || p.Key == string(probe) }
-			if (e.Container == "" || container.Name == e.Container) && slices.ContainsFunc(program.ProbesOf(container),
+			has := func(p podutil.Probe) bool { return probe == "" || p.Key == string(probe) }
+			if (e.Container == "" || container.Name == e.Container) && slices.ContainsFunc(podutil.Probes(container),
 				has) {
 				return true
 			}

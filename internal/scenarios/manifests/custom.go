@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/world/apiserver/admission"
 )
@@ -85,12 +86,9 @@ func setKnativeDefaults(spec *v1.PodSpec) {
 			name = fmt.Sprintf("user-container-%d", i)
 		}
 		c.Name = cmp.Or(c.Name, name)
-		for _, p := range []*v1.Probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe} {
-			if p != nil && p.HTTPGet != nil {
-				p.HTTPGet.Port = cmp.Or(p.HTTPGet.Port, intstr.FromInt32(port))
-			}
-			if p != nil && p.TCPSocket != nil {
-				p.TCPSocket.Port = cmp.Or(p.TCPSocket.Port, intstr.FromInt32(port))
+		for _, p := range podutil.Probes(c) {
+			if h := podutil.HandlerOf(&p.ProbeHandler); h.Port != nil {
+				*h.Port = cmp.Or(*h.Port, intstr.FromInt32(port))
 			}
 		}
 	}

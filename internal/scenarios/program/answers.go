@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios/format"
@@ -63,7 +64,7 @@ func (b *behavior) compileAnswers(n *strict.Node) {
 		b.checkName(a.spec.Name, name)
 		b.names = append(b.names, a)
 	}
-	handlers := requestHandlersOf(b.Container)
+	handlers := handlersOf(b.Container)
 	for _, a := range b.names {
 		b.compileNamed(a, handlers)
 	}
@@ -199,8 +200,8 @@ func (b *behavior) linkRedirects() {
 // https hook. The kubelet then repeats the request over HTTP, and the field "then" of the answer
 // answers the second request.
 func (b *behavior) retriesOverHTTP(a *namedAnswer) bool {
-	secure := slices.ContainsFunc(HookKeys, func(key string) bool {
-		h := HookOf(b.Container, key)
+	secure := slices.ContainsFunc(podutil.HookKeys, func(key string) bool {
+		h := podutil.Hook(b.Container, key)
 		return h != nil && h.HTTPGet != nil && h.HTTPGet.Scheme == v1.URISchemeHTTPS
 	})
 	return secure && slices.Equal(a.fields(), []string{"then", "transportError"}) &&

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios/format"
 )
@@ -80,7 +81,7 @@ func (b *behavior) checkEffect(r *format.Rule, n *strict.Node) {
 	case fakeruntime.IsNilFunc(r.Handler):
 		handler.Errorf("is a nil %T", r.Handler)
 	case r.Handler != nil:
-		if !slices.Contains(requestHandlersOf(b.Container), httpHandler) {
+		if !slices.Contains(handlersOf(b.Container), httpHandler) {
 			handler.Errorf("the container %s has no httpGet probe or hook", b.Spec.Name)
 		}
 	case r.Exit != nil:
@@ -92,20 +93,23 @@ func (b *behavior) checkEffect(r *format.Rule, n *strict.Node) {
 
 // checkProbes reports answers to probes that do not exist, and returns the number of answers.
 func (b *behavior) checkProbes(r *format.Rule, n *strict.Node) (answers int) {
-	probes := ProbesOf(b.Container)
+	var fields []string
+	for _, p := range podutil.Probes(b.Container) {
+		fields = append(fields, p.Field)
+	}
 	for _, key := range format.ProbeKeys {
 		if field := n.Field(key); field.Written() {
 			answers++
-			if ProbeNamed(b.Container, key) == nil {
+			if podutil.ProbeNamed(b.Container, key) == nil {
 				field.Errorf("the container %s has no %sProbe%s", b.Spec.Name, key,
-					strict.ThereAre(probeFields(probes)))
+					strict.ThereAre(fields))
 			}
 		}
 	}
 	if field := n.Field("probes"); field.Written() {
 		answers++
 		answersOthers := slices.Contains(b.Agents.Answer, b.Spec.Name)
-		if closes := b.Listens && r.Probes != nil && isDown(r.Probes); len(probes) == 0 && !answersOthers && !closes {
+		if closes := b.Listens && r.Probes != nil && isDown(r.Probes); len(fields) == 0 && !answersOthers && !closes {
 			field.Errorf("the container %s has no probes", b.Spec.Name)
 		}
 	}
@@ -148,13 +152,13 @@ func checkRefuse(r *format.Rule, refuse *strict.Node, answers int) {
 // of answers.
 func (b *behavior) checkHooks(n *strict.Node) int {
 	answers := 0
-	for _, key := range HookKeys {
+	for _, key := range podutil.HookKeys {
 		field := n.Field(key)
 		if !field.Written() {
 			continue
 		}
 		answers++
-		switch hook := HookOf(b.Container, key); {
+		switch hook := podutil.Hook(b.Container, key); {
 		case hook == nil:
 			field.Errorf("the container %s has no %s hook", b.Spec.Name, key)
 		case hook.TCPSocket != nil:

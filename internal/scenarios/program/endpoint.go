@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 )
@@ -51,15 +52,14 @@ func newEndpoints(c *v1.Container) *endpoints {
 	for _, port := range slices.Backward(c.Ports) { // the first port with a name counts
 		all.ports[port.Name] = strconv.Itoa(int(port.ContainerPort))
 	}
-	for _, r := range requestsOf(c) {
-		text := endpointText(&r.handler)
+	for _, r := range podutil.Requests(c) {
+		text := podutil.Endpoint(r.ProbeHandler)
 		e := all.find(text)
 		if e == nil {
-			all.list = append(all.list, Endpoint{Text: text, id: all.id(text),
-				handler: HandlerOf(&v1.Probe{ProbeHandler: r.handler})})
+			all.list = append(all.list, Endpoint{Text: text, id: all.id(text), handler: HandlerOf(r.ProbeHandler)})
 			e = &all.list[len(all.list)-1]
 		}
-		e.Keys = append(e.Keys, r.key)
+		e.Keys = append(e.Keys, r.Key)
 	}
 	return all
 }
@@ -73,46 +73,6 @@ func (all *endpoints) find(text string) *Endpoint {
 		}
 	}
 	return nil
-}
-
-// request is a probe or hook that asks the program.
-type request struct {
-	key     string // field name in a rule
-	handler v1.ProbeHandler
-}
-
-// requestsOf returns the probes and hooks of a container that ask the program.
-func requestsOf(c *v1.Container) []request {
-	var all []request
-	for _, p := range ProbesOf(c) {
-		if HandlerOf(p.Probe) != nil {
-			all = append(all, request{p.Key, p.Probe.ProbeHandler})
-		}
-	}
-	for _, key := range HookKeys {
-		if h := HookOf(c, key); hookHandler(h) != nil {
-			all = append(all, request{key, v1.ProbeHandler{Exec: h.Exec, HTTPGet: h.HTTPGet}})
-		}
-	}
-	return all
-}
-
-// endpointText returns the endpoint of a handler in the notation of rules.
-func endpointText(h *v1.ProbeHandler) string {
-	switch {
-	case h.Exec != nil:
-		return "exec:" + strings.Join(strings.Fields(strings.Join(h.Exec.Command, " ")), " ")
-	case h.HTTPGet != nil:
-		return strings.ToLower(string(h.HTTPGet.Scheme)) + ":" + h.HTTPGet.Port.String() + "/" +
-			strings.TrimPrefix(h.HTTPGet.Path, "/")
-	case h.TCPSocket != nil:
-		return "tcp:" + h.TCPSocket.Port.String()
-	}
-	text := "grpc:" + strconv.Itoa(int(h.GRPC.Port))
-	if h.GRPC.Service != nil && *h.GRPC.Service != "" {
-		text += "/" + *h.GRPC.Service
-	}
-	return text
 }
 
 // id returns a text that is equal for all notations of one endpoint: it has the number of a port

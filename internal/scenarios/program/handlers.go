@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/value"
 )
 
@@ -15,7 +16,13 @@ type handler struct {
 	name   string // name in messages
 	words  map[string]fakeruntime.Answer
 	code   func(*fakeruntime.Answer, value.Code) error // sets the code; nil: answers have no code
+	codes  []string                                    // the codes that are words; nil: only numbers are codes
 	fields map[string]bool                             // supported fields of named answers
+	// succeeds reports whether a probe can succeed with an answer, which is not the lack of one
+	succeeds func(*fakeruntime.Answer) bool
+	// Healthy and Failing are the usual answers of a program that works, with the default delay, and
+	// of one that cannot work at the moment.
+	Healthy, Failing string
 }
 
 var execHandler = &handler{
@@ -32,7 +39,9 @@ var execHandler = &handler{
 		a.Code, err = c.ExitCode()
 		return err
 	},
-	fields: map[string]bool{"code": true, "body": true, "ignoreTimeout": true},
+	fields:   map[string]bool{"code": true, "body": true, "ignoreTimeout": true},
+	succeeds: func(a *fakeruntime.Answer) bool { return a.Code == 0 },
+	Healthy:  "0 in 20ms", Failing: "1",
 }
 
 // redirectTarget is the target of the redirect of warn: a host that is not the pod.
@@ -55,6 +64,10 @@ var httpHandler = &handler{
 	},
 	fields: map[string]bool{"code": true, "body": true, "location": true, "then": true, "transportError": true,
 		"bodyEnd": true},
+	succeeds: func(a *fakeruntime.Answer) bool {
+		return a.TransportError == "" && a.Code >= 200 && a.Code < 400 && !a.BodyOpen
+	},
+	Healthy: "200 in 9ms", Failing: "503",
 }
 
 // A TCP probe only connects. The kernel of the node accepts connections even while the program
@@ -68,6 +81,8 @@ var tcpHandler = &handler{
 		value.Hang:  {Word: fakeruntime.Hangs},
 		value.Stall: {Word: fakeruntime.Answers},
 	},
+	succeeds: func(*fakeruntime.Answer) bool { return true },
+	Healthy:  "ok in 2ms", Failing: "down",
 }
 
 var grpcHandler = &handler{
@@ -83,44 +98,25 @@ var grpcHandler = &handler{
 		a.Status, err = c.HealthStatus()
 		return err
 	},
-	fields: map[string]bool{"code": true, "transportError": true},
+	fields:   map[string]bool{"code": true, "transportError": true},
+	codes:    value.HealthStatuses(),
+	succeeds: func(a *fakeruntime.Answer) bool { return a.TransportError == "" && a.Status == "SERVING" },
+	Healthy:  "SERVING in 11ms", Failing: "NOT_SERVING",
 }
 
-// HandlerOf returns the handler of a probe, or nil if the probe has none. If a probe has several,
-// the kubelet uses the first (pkg/kubelet/prober/prober.go at v1.37.0).
-func HandlerOf(p *v1.Probe) *handler {
-	switch {
-	case p.Exec != nil:
-		return execHandler
-	case p.HTTPGet != nil:
-		return httpHandler
-	case p.TCPSocket != nil:
-		return tcpHandler
-	case p.GRPC != nil:
-		return grpcHandler
-	}
-	return nil
-}
+// handlers are the handlers by their field in a probe.
+var handlers = map[string]*handler{"exec": execHandler, "httpGet": httpHandler, "tcpSocket": tcpHandler,
+	"grpc": grpcHandler}
 
-// handlersOf returns the different handlers of the probes of a container.
+// HandlerOf returns the handler of a probe or a hook, or nil if there is none.
+func HandlerOf(h *v1.ProbeHandler) *handler { return handlers[podutil.HandlerOf(h).Field] }
+
+// handlersOf returns the different handlers of the probes and hooks of a container, or the exec
+// handler if there are none.
 func handlersOf(c *v1.Container) []*handler {
 	var list []*handler
-	seen := map[*handler]bool{}
-	for _, p := range ProbesOf(c) {
-		if h := HandlerOf(p.Probe); h != nil && !seen[h] {
-			seen[h] = true
-			list = append(list, h)
-		}
-	}
-	return list
-}
-
-// requestHandlersOf returns the different handlers of the probes and hooks of a container, or the
-// exec handler if there are none.
-func requestHandlersOf(c *v1.Container) []*handler {
-	list := handlersOf(c)
-	for _, key := range HookKeys {
-		if h := hookHandler(HookOf(c, key)); h != nil && !slices.Contains(list, h) {
+	for _, r := range podutil.Requests(c) {
+		if h := HandlerOf(r.ProbeHandler); !slices.Contains(list, h) {
 			list = append(list, h)
 		}
 	}
@@ -136,74 +132,4 @@ func (h *handler) setCode(a *fakeruntime.Answer, c value.Code) error {
 		return fmt.Errorf("%s has no codes", h.name)
 	}
 	return h.code(a, c)
-}
-
-// ProbeOf is a probe of a container.
-type ProbeOf struct {
-	Key   string // field name in a rule
-	Field string // field name in the container
-	Probe *v1.Probe
-}
-
-// ProbesOf returns the probes of a container.
-func ProbesOf(c *v1.Container) []ProbeOf {
-	var has []ProbeOf
-	for _, p := range []ProbeOf{
-		{"liveness", "livenessProbe", c.LivenessProbe},
-		{"readiness", "readinessProbe", c.ReadinessProbe},
-		{"startup", "startupProbe", c.StartupProbe},
-	} {
-		if p.Probe != nil {
-			has = append(has, p)
-		}
-	}
-	return has
-}
-
-// ProbeNamed returns the probe of a container with this key, or nil.
-func ProbeNamed(c *v1.Container, key string) *v1.Probe {
-	for _, p := range ProbesOf(c) {
-		if p.Key == key {
-			return p.Probe
-		}
-	}
-	return nil
-}
-
-// probeFields returns the field names of probes in their container.
-func probeFields(probes []ProbeOf) []string {
-	var list []string
-	for _, p := range probes {
-		list = append(list, p.Field)
-	}
-	return list
-}
-
-// HookKeys are the field names of the lifecycle hooks, in rules and in containers.
-var HookKeys = []string{"postStart", "preStop"}
-
-// HookOf returns a lifecycle hook of a container, or nil.
-func HookOf(c *v1.Container, key string) *v1.LifecycleHandler {
-	switch {
-	case c.Lifecycle == nil:
-		return nil
-	case key == "postStart":
-		return c.Lifecycle.PostStart
-	}
-	return c.Lifecycle.PreStop
-}
-
-// hookHandler returns the handler of a hook, or nil if the hook sends no request. If a hook has
-// several, the kubelet uses the first, and it does not support TCP sockets
-// (pkg/kubelet/lifecycle/handlers.go at v1.37.0).
-func hookHandler(h *v1.LifecycleHandler) *handler {
-	switch {
-	case h == nil:
-		return nil
-	case h.Exec != nil:
-		return execHandler
-	case h.HTTPGet != nil:
-		return httpHandler
-	}
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 )
@@ -17,15 +18,15 @@ import (
 // noteDifferences adds a note for each endpoint whose probes get different answers: a program
 // cannot tell which probe asks.
 func (b *behavior) noteDifferences(rules []fakeruntime.Rule, n *strict.Node) {
-	probes := ProbesOf(b.Container)
+	probes := podutil.Probes(b.Container)
 	for i, p := range probes {
 		for _, q := range probes[:i] {
-			if !asksTheSame(&p.Probe.ProbeHandler, &q.Probe.ProbeHandler, b.Container) {
+			if !asksTheSame(&p.ProbeHandler, &q.ProbeHandler, b.Container) {
 				continue
 			}
 			own := slices.Clone(rules)
 			for i := range own {
-				if isSlowStart(&own[i], HandlerOf(p.Probe)) {
+				if isSlowStart(&own[i], HandlerOf(&p.ProbeHandler)) {
 					own[i].Startup = nil
 				}
 			}
@@ -33,7 +34,7 @@ func (b *behavior) noteDifferences(rules []fakeruntime.Rule, n *strict.Node) {
 				b.notes = append(b.notes, fmt.Sprintf(
 					"%s: the %s and %s probes of %s both ask %s, and from this rule on they get different answers; "+
 						"to answer both, use endpoints",
-					n.Index(at).Pos, q.Key, p.Key, b.Spec.Name, endpointText(&q.Probe.ProbeHandler)))
+					n.Index(at).Pos, q.Key, p.Key, b.Spec.Name, podutil.Endpoint(&q.ProbeHandler)))
 				break
 			}
 		}
@@ -43,8 +44,7 @@ func (b *behavior) noteDifferences(rules []fakeruntime.Rule, n *strict.Node) {
 // asksTheSame reports whether a program gets the same request from two handlers of a container.
 func asksTheSame(a, b *v1.ProbeHandler, c *v1.Container) bool {
 	all := newEndpoints(c)
-	if HandlerOf(&v1.Probe{ProbeHandler: *a}) == nil || HandlerOf(&v1.Probe{ProbeHandler: *b}) == nil ||
-		all.id(endpointText(a)) != all.id(endpointText(b)) {
+	if HandlerOf(a) == nil || HandlerOf(b) == nil || all.id(podutil.Endpoint(a)) != all.id(podutil.Endpoint(b)) {
 		return false
 	}
 	return a.HTTPGet == nil || a.HTTPGet.Host == b.HTTPGet.Host && reflect.DeepEqual(a.HTTPGet.HTTPHeaders,
@@ -57,23 +57,7 @@ func isSlowStart(r *fakeruntime.Rule, h *handler) bool {
 	return r.Startup != nil && r.Liveness == nil && r.Readiness == nil && r.Clock == fakeruntime.AfterStart &&
 		r.From.Max == 0 &&
 		r.Every == nil && r.Chance == nil && !slices.ContainsFunc(r.Startup.Items,
-		func(i fakeruntime.Item) bool { return succeeds(&i.Answer, h) })
-}
-
-// succeeds reports whether a probe with a handler can succeed with an answer.
-func succeeds(a *fakeruntime.Answer, h *handler) bool {
-	if a.Word != fakeruntime.Answers {
-		return false
-	}
-	switch h {
-	case execHandler:
-		return a.Code == 0
-	case httpHandler:
-		return a.TransportError == "" && a.Code >= 200 && a.Code < 400 && !a.BodyOpen
-	case grpcHandler:
-		return a.TransportError == "" && a.Status == "SERVING"
-	}
-	return true
+		func(i fakeruntime.Item) bool { return i.Answer.Word == fakeruntime.Answers && h.succeeds(&i.Answer) })
 }
 
 // firstDifference returns the index of the first rule from which on two probes get different
@@ -81,7 +65,7 @@ func succeeds(a *fakeruntime.Answer, h *handler) bool {
 func firstDifference(rules []fakeruntime.Rule, p, q string) int {
 	of := func(key string) (own []fakeruntime.Rule, indexes []int) {
 		for i, r := range rules {
-			if series := seriesOf(&r, key); series != nil {
+			if series := *answersOf(&r)[key]; series != nil {
 				like := fakeruntime.Rule{Replica: r.Replica, Instance: r.Instance, Clock: r.Clock, From: r.From,
 					For: r.For, Every: r.Every, Chance: r.Chance, Probes: series}
 				if r.Until != nil {
@@ -103,14 +87,10 @@ func firstDifference(rules []fakeruntime.Rule, p, q string) int {
 	return -1
 }
 
-func seriesOf(r *fakeruntime.Rule, key string) *fakeruntime.Series {
-	switch key {
-	case "liveness":
-		return r.Liveness
-	case "readiness":
-		return r.Readiness
-	}
-	return r.Startup
+// answersOf returns the answers of a rule by the names of probes and hooks.
+func answersOf(r *fakeruntime.Rule) map[string]**fakeruntime.Series {
+	return map[string]**fakeruntime.Series{"liveness": &r.Liveness, "readiness": &r.Readiness, "startup": &r.Startup,
+		"postStart": &r.PostStart, "preStop": &r.PreStop}
 }
 
 // UnknownPort is the name of a port that a container does not have. Requests to the port are never
@@ -130,29 +110,17 @@ func UnknownPorts(c *v1.Container) []UnknownPort {
 		known = append(known, port.Name)
 	}
 	var list []UnknownPort
-	add := func(key, path string, port *intstr.IntOrString) {
-		if port.Type != intstr.String || slices.Contains(known, port.StrVal) {
-			return
+	for _, r := range podutil.Requests(c) {
+		h := podutil.HandlerOf(r.ProbeHandler)
+		if h.Port == nil || h.Port.Type != intstr.String || slices.Contains(known, h.Port.StrVal) {
+			continue
 		}
-		i := slices.IndexFunc(list, func(p UnknownPort) bool { return p.Name == port.StrVal })
+		i := slices.IndexFunc(list, func(p UnknownPort) bool { return p.Name == h.Port.StrVal })
 		if i < 0 {
 			i = len(list)
-			list = append(list, UnknownPort{Name: port.StrVal, Known: known, Path: path + ".port"})
+			list = append(list, UnknownPort{Name: h.Port.StrVal, Known: known, Path: r.Field + "." + h.Field + ".port"})
 		}
-		list[i].Keys = append(list[i].Keys, key)
-	}
-	for _, p := range ProbesOf(c) {
-		switch HandlerOf(p.Probe) {
-		case httpHandler:
-			add(p.Key, p.Field+".httpGet", &p.Probe.HTTPGet.Port)
-		case tcpHandler:
-			add(p.Key, p.Field+".tcpSocket", &p.Probe.TCPSocket.Port)
-		}
-	}
-	for _, key := range HookKeys {
-		if h := HookOf(c, key); hookHandler(h) == httpHandler {
-			add(key, "lifecycle."+key+".httpGet", &h.HTTPGet.Port)
-		}
+		list[i].Keys = append(list[i].Keys, r.Key)
 	}
 	return list
 }
@@ -187,18 +155,17 @@ func (p *UnknownPort) Note(c *v1.Container) string {
 // a rule says how it ends.
 func HookNotes(c *v1.Container, rules []fakeruntime.Rule) []string {
 	var notes []string
-	for _, key := range HookKeys {
-		hook := HookOf(c, key)
-		if hook == nil || hook.Exec == nil || AnswersHook(rules, key) {
+	for _, r := range podutil.Requests(c) {
+		if !r.IsHook || r.Exec == nil || Listens(rules, r) {
 			continue
 		}
-		if slept, isAll := SleepOf(hook.Exec.Command); !isAll {
+		if slept, isAll := SleepOf(r.Exec.Command); !isAll {
 			assumed := "no time"
 			if slept > 0 {
 				assumed = value.Format(slept) + ", the time for which it sleeps"
 			}
 			notes = append(notes, fmt.Sprintf("the %s hook of %s runs a command for an unknown time; probesim "+
-				"assumes %s. Set it with a rule such as {%s: 0 in 5s}", key, c.Name, assumed, key))
+				"assumes %s. Set it with a rule such as {%s: 0 in 5s}", r.Key, c.Name, assumed, r.Key))
 		}
 	}
 	return notes

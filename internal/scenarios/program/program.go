@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios/format"
@@ -42,7 +43,7 @@ type Script struct {
 func Down(c *v1.Container, takes *value.Draw) format.Rule {
 	down := value.Answer{Word: value.Down}
 	r := format.Rule{For: takes, Probes: value.One(down)}
-	if h := HookOf(c, "postStart"); h != nil && h.HTTPGet != nil {
+	if h := podutil.Hook(c, "postStart"); h != nil && h.HTTPGet != nil {
 		r.PostStart = &down
 	}
 	return r
@@ -121,30 +122,20 @@ func (b *behavior) compileRule(r *format.Rule, n *strict.Node) fakeruntime.Rule 
 		b.compileHandler(&rule, r.Handler)
 		return rule
 	}
-	at := b.compileEndpoints(r, n)
-	b.compileProbes(&rule, r, n, at)
-	rule.PostStart = cmp.Or(at["postStart"], b.compileHook("postStart", r.PostStart, r, n.Field("postStart")))
-	rule.PreStop = cmp.Or(at["preStop"], b.compileHook("preStop", r.PreStop, r, n.Field("preStop")))
+	b.compileProbes(&rule, r, n, b.compileEndpoints(r, n))
 	return rule
 }
 
 // compileHandler makes a handler answer each httpGet probe and hook of the container.
 func (b *behavior) compileHandler(rule *fakeruntime.Rule, h http.Handler) {
-	answers := func(asks *handler) *fakeruntime.Series {
-		if asks != httpHandler {
-			return nil
+	answers := answersOf(rule)
+	for _, asks := range podutil.Requests(b.Container) {
+		if HandlerOf(asks.ProbeHandler) == httpHandler {
+			answer := httpHandler.words[value.OK]
+			answer.Handler = h
+			*answers[asks.Key] = &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: answer, Count: 1}}}
 		}
-		answer := httpHandler.words[value.OK]
-		answer.Handler = h
-		return &fakeruntime.Series{Items: []fakeruntime.Item{{Answer: answer, Count: 1}}}
 	}
-	series := map[string]*fakeruntime.Series{}
-	for _, p := range ProbesOf(b.Container) {
-		series[p.Key] = answers(HandlerOf(p.Probe))
-	}
-	rule.Liveness, rule.Readiness, rule.Startup = series["liveness"], series["readiness"], series["startup"]
-	rule.PostStart = answers(hookHandler(HookOf(b.Container, "postStart")))
-	rule.PreStop = answers(hookHandler(HookOf(b.Container, "preStop")))
 }
 
 func intRange(r *value.IntRange) fakeruntime.Range {
@@ -154,16 +145,12 @@ func intRange(r *value.IntRange) fakeruntime.Range {
 	return fakeruntime.Range{Min: r.Min, Max: r.Max, Set: true}
 }
 
-// compileSeries compiles the answers to the requests of a handler. It returns nil if either is nil.
+// compileSeries compiles the answers to the requests of a handler, or returns nil without answers. If
+// n is a list, its items are in the same order.
 func (b *behavior) compileSeries(h *handler, s *value.Series, r *format.Rule, n *strict.Node) *fakeruntime.Series {
-	if s == nil || h == nil {
+	if s == nil {
 		return nil
 	}
-	return b.compileItems(h, s, r, n)
-}
-
-// compileItems compiles the answers one by one. If n is a list, its items are in the same order.
-func (b *behavior) compileItems(h *handler, s *value.Series, r *format.Rule, n *strict.Node) *fakeruntime.Series {
 	series := &fakeruntime.Series{Repeat: s.Repeat}
 	for i, item := range s.Items {
 		at := n
@@ -224,24 +211,24 @@ func (b *behavior) compileEndpoints(r *format.Rule, n *strict.Node) map[string]*
 	return answers
 }
 
-// compileProbes compiles the answers to each probe: those under its own key or at its endpoint,
-// otherwise those under probes. Different handlers compile the same answers differently.
+// compileProbes compiles the answers to each probe and hook: those under its own key or at its
+// endpoint, otherwise, for a probe, those under probes. Different handlers compile the same answers
+// differently.
 func (b *behavior) compileProbes(rule *fakeruntime.Rule, r *format.Rule, n *strict.Node,
 	at map[string]*fakeruntime.Series) {
 	shared := map[*handler]*fakeruntime.Series{}
-	for _, h := range handlersOf(b.Container) {
-		shared[h] = b.compileSeries(h, r.Probes, r, n.Field("probes"))
-	}
-	own := map[string]*value.Series{"liveness": r.Liveness, "readiness": r.Readiness, "startup": r.Startup}
-	series := map[string]*fakeruntime.Series{}
-	for _, p := range ProbesOf(b.Container) {
-		h := HandlerOf(p.Probe)
-		series[p.Key] = b.compileSeries(h, own[p.Key], r, n.Field(p.Key))
-		if own[p.Key] == nil {
-			series[p.Key] = cmp.Or(at[p.Key], shared[h])
+	own, answers := r.Answers(), answersOf(rule)
+	for _, asks := range podutil.Requests(b.Container) {
+		h := HandlerOf(asks.ProbeHandler)
+		if shared[h] == nil && !asks.IsHook {
+			shared[h] = b.compileSeries(h, r.Probes, r, n.Field("probes"))
 		}
+		series := cmp.Or(b.compileSeries(h, own[asks.Key], r, n.Field(asks.Key)), at[asks.Key])
+		if series == nil && !asks.IsHook {
+			series = shared[h]
+		}
+		*answers[asks.Key] = series
 	}
-	rule.Liveness, rule.Readiness, rule.Startup = series["liveness"], series["readiness"], series["startup"]
 	if b.Listens && r.Probes != nil && r.Chance == nil {
 		rule.Listens = new(!isDown(r.Probes))
 	}
@@ -283,15 +270,6 @@ func (b *behavior) compileAgent(e *Endpoint, r *format.Rule, n *strict.Node, i i
 			b.answered[asks] = fakeruntime.Agent{Container: by.AnsweredBy, Rule: b.rule}
 		}
 	}
-}
-
-// compileHook compiles the answer to a hook, which sends one request in each instance.
-func (b *behavior) compileHook(key string, a *value.Answer, r *format.Rule, n *strict.Node) *fakeruntime.Series {
-	h := hookHandler(HookOf(b.Container, key))
-	if a == nil || h == nil || n.Bad() {
-		return nil
-	}
-	return b.compileItems(h, &value.Series{Items: []value.Item{{Answer: *a, Count: 1}}}, r, n)
 }
 
 // answer compiles one answer to a handler. It returns false after reporting an error.
@@ -336,10 +314,7 @@ func (b *behavior) answer(h *handler, a value.Answer, n *strict.Node) (fakerunti
 
 // words returns the words that the rules of the container can use for a handler.
 func (b *behavior) words(h *handler) []string {
-	words := slices.Clone(value.Words)
-	if h == grpcHandler {
-		words = append(words, value.HealthStatuses()...)
-	}
+	words := slices.Concat(value.Words, h.codes)
 	for _, a := range b.Spec.Answers {
 		words = append(words, a.Name)
 	}

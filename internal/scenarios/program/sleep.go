@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/value"
 )
 
@@ -142,7 +143,7 @@ func sleepTime(arg string) (time.Duration, bool) {
 
 // HookSleep returns the time for which the command of a hook sleeps.
 func HookSleep(c *v1.Container, key string) time.Duration {
-	hook := HookOf(c, key)
+	hook := podutil.Hook(c, key)
 	if hook == nil || hook.Exec == nil {
 		return 0
 	}

@@ -134,25 +134,21 @@ func (w *workload) addNodeProbes(c *v1.Container) {
 		return
 	}
 	config := w.Containers[c.Name]
-	for _, p := range program.ProbesOf(c) {
-		if host := program.HostOf(p.Probe); program.IsNode(host) {
-			config.Program.AskNode = append(config.Program.AskNode, p.Key)
-			if program.Listens(config.Program.Rules, p.Key) {
-				continue
-			}
-			w.Notes = append(w.Notes, fmt.Sprintf("the %s probe of %s asks %s, which is the node and not the pod: "+
-				"nothing listens there unless a rule answers the probe", p.Key, c.Name, strict.Quote(host)))
+	for _, asks := range podutil.Requests(c) {
+		host := podutil.HandlerOf(asks.ProbeHandler).Host
+		if !program.IsNode(host) {
+			continue
 		}
-	}
-	for _, key := range program.HookKeys {
-		if h := program.HookOf(c, key); h != nil && h.HTTPGet != nil && program.IsNode(h.HTTPGet.Host) {
-			config.Program.AskNode = append(config.Program.AskNode, key)
-			if program.AnswersHook(config.Program.Rules, key) {
-				continue
-			}
-			w.Notes = append(w.Notes, fmt.Sprintf("the %s hook of %s asks %s, which is the node and not the pod: "+
-				"nothing listens there unless a rule answers the hook", key, c.Name, strict.Quote(h.HTTPGet.Host)))
+		config.Program.AskNode = append(config.Program.AskNode, asks.Key)
+		if program.Listens(config.Program.Rules, asks) {
+			continue
 		}
+		what := "probe"
+		if asks.IsHook {
+			what = "hook"
+		}
+		w.Notes = append(w.Notes, fmt.Sprintf("the %s %s of %s asks %s, which is the node and not the pod: nothing "+
+			"listens there unless a rule answers the %[2]s", asks.Key, what, c.Name, strict.Quote(host)))
 	}
 	if len(config.Program.AskNode) > 0 {
 		w.Containers[c.Name] = config

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"probesim.dev/internal/scenarios/program"
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios/format"
@@ -282,7 +282,7 @@ func (c *checker) probesOf(pod, container string) map[string]bool {
 	for _, w := range c.matching(pod) {
 		for _, name := range format.NamesOf(container) {
 			if spec := cmp.Or(w.withAdded[name], w.container(name)); spec != nil {
-				for _, p := range program.ProbesOf(spec) {
+				for _, p := range podutil.Probes(spec) {
 					probes[p.Key] = true
 				}
 			}

@@ -114,8 +114,8 @@ func (c *checker) rejects(p *format.PatchPod, patched, before *v1.Pod, n *strict
 func (w *workload) checkProbes(patched *v1.Pod, n *strict.Node) {
 	refuse := func(field, what string) { n.Errorf("%s is not supported yet (%s)", what, field) }
 	for path, container := range manifests.Containers(patched) {
-		for _, probe := range program.ProbesOf(container) {
-			checkHTTPGetSupported(probe.Probe.HTTPGet, path+"."+probe.Field, refuse)
+		for _, probe := range podutil.Probes(container) {
+			checkHTTPGetSupported(probe.HTTPGet, path+"."+probe.Field, refuse)
 		}
 		if first := w.withAdded[container.Name]; first != nil {
 			w.checkHandlers(container, first, n)
@@ -125,12 +125,12 @@ func (w *workload) checkProbes(patched *v1.Pod, n *strict.Node) {
 
 // checkHandlers reports handlers of probes that differ from the first ones.
 func (w *workload) checkHandlers(c, first *v1.Container, n *strict.Node) {
-	for _, probe := range program.ProbesOf(c) {
-		was := program.ProbeNamed(first, probe.Key)
+	for _, probe := range podutil.Probes(c) {
+		was := podutil.ProbeNamed(first, probe.Key)
 		switch {
-		case program.HandlerOf(probe.Probe) != program.HandlerOf(was):
+		case program.HandlerOf(&probe.ProbeHandler) != program.HandlerOf(&was.ProbeHandler):
 			n.Field("spec").Errorf("a step cannot change the kind of handler of the %s of %s yet", probe.Field, c.Name)
-		case w.answersEndpoints(c.Name) && !apiequality.Semantic.DeepEqual(probe.Probe.ProbeHandler, was.ProbeHandler):
+		case w.answersEndpoints(c.Name) && !apiequality.Semantic.DeepEqual(probe.ProbeHandler, was.ProbeHandler):
 			n.Field("spec").Errorf("a step cannot change the endpoint of the %s of %s yet, because its behavior has "+
 				"endpoints", probe.Field, c.Name)
 		}
@@ -184,8 +184,8 @@ var mutableProbes = func() profile.Profile {
 // sameHandlers reports whether the probes of a container have the kinds of handlers of the first
 // ones.
 func sameHandlers(c, first *v1.Container) bool {
-	return !slices.ContainsFunc(program.ProbesOf(c), func(p program.ProbeOf) bool {
-		return program.HandlerOf(p.Probe) != program.HandlerOf(program.ProbeNamed(first, p.Key))
+	return !slices.ContainsFunc(podutil.Probes(c), func(p podutil.Probe) bool {
+		return program.HandlerOf(&p.ProbeHandler) != program.HandlerOf(&podutil.ProbeNamed(first, p.Key).ProbeHandler)
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/scenarios/manifests"
-	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/scenarios/format"
@@ -123,8 +122,8 @@ func (w *workload) answersEndpoints(container string) bool {
 func sameEndpoints(a, b *v1.Container) bool {
 	handlers := func(c *v1.Container) []any {
 		list := []any{c.Lifecycle, c.Ports}
-		for _, p := range program.ProbesOf(c) {
-			list = append(list, p.Key, p.Probe.ProbeHandler)
+		for _, p := range podutil.Probes(c) {
+			list = append(list, p.Key, p.ProbeHandler)
 		}
 		return list
 	}

@@ -10,7 +10,6 @@ import (
 
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/scenarios/manifests"
-	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/kube/profile"
@@ -54,13 +53,8 @@ func checkContainerSupported(c *v1.Container, prefix string, refuse func(field, 
 		}
 		refuse(prefix+"image", name)
 	}
-	for _, p := range program.ProbesOf(c) {
-		checkHTTPGetSupported(p.Probe.HTTPGet, prefix+p.Field, refuse)
-	}
-	for _, key := range program.HookKeys {
-		if hook := program.HookOf(c, key); hook != nil {
-			checkHTTPGetSupported(hook.HTTPGet, prefix+"lifecycle."+key, refuse)
-		}
+	for _, asks := range podutil.Requests(c) {
+		checkHTTPGetSupported(asks.HTTPGet, prefix+asks.Field, refuse)
 	}
 }
 
@@ -137,7 +131,7 @@ func (c *checker) checkRedirects(w *workload, containers *strict.Node) {
 	for i, listed := range w.Spec.Containers {
 		container := podutil.Find(w.Pod, listed.Name)
 		if container == nil || !slices.ContainsFunc(c.profiles(), kept) ||
-			!slices.ContainsFunc(program.ProbesOf(container), isHTTP2) {
+			!slices.ContainsFunc(podutil.Probes(container), isHTTP2) {
 			continue
 		}
 		for j, a := range listed.Answers {
@@ -149,4 +143,4 @@ func (c *checker) checkRedirects(w *workload, containers *strict.Node) {
 	}
 }
 
-func isHTTP2(p program.ProbeOf) bool { return podutil.IsHTTP2(p.Probe.HTTPGet) }
+func isHTTP2(p podutil.Probe) bool { return podutil.IsHTTP2(p.HTTPGet) }

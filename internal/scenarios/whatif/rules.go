@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/internal/strict"
@@ -31,7 +32,7 @@ func (e *Event) isAbout(of *manifests.Workload, c *v1.Container) bool {
 	case e.What == Refuse:
 		return isMain(of, c)
 	}
-	return hasProbes(c) || slices.Contains(program.HookKeys, e.target) || strings.Contains(e.target, ":")
+	return hasProbes(c) || slices.Contains(podutil.HookKeys, e.target) || strings.Contains(e.target, ":")
 }
 
 // isMain reports whether a container is no init container.

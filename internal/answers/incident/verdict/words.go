@@ -12,6 +12,7 @@ import (
 
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/answers/incident"
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/printable"
 	"probesim.dev/trace"
 )
@@ -270,13 +271,11 @@ func (e *evidence) parts(f *failure) []string {
 	path, port, within := "", "", ""
 	if p := e.probe(f.probe); p != nil {
 		within = fmt.Sprintf("%ds", p.TimeoutSeconds)
-		switch {
-		case p.HTTPGet != nil:
-			path, port = p.HTTPGet.Path, p.HTTPGet.Port.String()
-		case p.TCPSocket != nil:
-			port = p.TCPSocket.Port.String()
-		case p.GRPC != nil:
-			port = fmt.Sprint(p.GRPC.Port)
+		if h := podutil.HandlerOf(&p.ProbeHandler); h.Port != nil {
+			port = h.Port.String()
+		}
+		if p.HTTPGet != nil {
+			path = p.HTTPGet.Path
 		}
 	}
 	part := func(known string, in *regexp.Regexp, format, otherwise string) string {

@@ -5,6 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"probesim.dev/internal/podutil"
 )
 
 // validateContainer checks a regular container. names are the names of the containers before it;
@@ -12,7 +14,7 @@ import (
 func validateContainer(c *v1.Container, names sets.Set[string], grace int64, path *field.Path) field.ErrorList {
 	errs := validateCommon(c, names, path)
 	errs = append(errs, validateRestart(c, path)...)
-	errs = append(errs, validateLifecycle(c.Lifecycle, grace, path.Child("lifecycle"))...)
+	errs = append(errs, validateLifecycle(c, grace, path.Child("lifecycle"))...)
 	return append(errs, validateProbes(c, path)...)
 }
 
@@ -30,8 +32,8 @@ func validateInitContainer(c *v1.Container, names sets.Set[string], grace int64,
 	if c.Lifecycle != nil {
 		forbid("lifecycle")
 	}
-	for _, probe := range probes(c) {
-		forbid(probe.name)
+	for _, probe := range podutil.Probes(c) {
+		forbid(probe.Field)
 	}
 	for i, policy := range c.ResizePolicy {
 		if policy.RestartPolicy == v1.RestartContainer {

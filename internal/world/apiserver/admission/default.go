@@ -3,6 +3,8 @@ package admission
 import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
+
+	"probesim.dev/internal/podutil"
 )
 
 // Default sets the API server's defaults in the pod, the namespace "default" and a UID. It does not
@@ -63,14 +65,11 @@ func defaultContainer(c *v1.Container, hostNetwork bool) {
 			setDefault(&from.FieldRef.APIVersion, "v1")
 		}
 	}
-	for _, probe := range []*v1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
-		if probe != nil {
-			defaultProbe(probe)
-		}
+	for _, probe := range podutil.Probes(c) {
+		defaultProbe(probe.Probe)
 	}
-	if c.Lifecycle != nil {
-		defaultHook(c.Lifecycle.PostStart)
-		defaultHook(c.Lifecycle.PreStop)
+	for _, r := range podutil.Requests(c) {
+		defaultHTTPGet(r.HTTPGet)
 	}
 }
 
@@ -80,15 +79,8 @@ func defaultProbe(probe *v1.Probe) {
 	setDefault(&probe.PeriodSeconds, 10)
 	setDefault(&probe.SuccessThreshold, 1)
 	setDefault(&probe.FailureThreshold, 3)
-	defaultHTTPGet(probe.HTTPGet)
 	if probe.GRPC != nil && probe.GRPC.Service == nil { // zz_generated.defaults.go
 		probe.GRPC.Service = ptr.To("")
-	}
-}
-
-func defaultHook(hook *v1.LifecycleHandler) {
-	if hook != nil {
-		defaultHTTPGet(hook.HTTPGet)
 	}
 }
 

@@ -49,8 +49,8 @@ func (d *dropper) container(c *v1.Container, path *field.Path, init bool) {
 	for at, get := range httpGets(c, path) {
 		d.unset(get, "Protocol", d.p.H2CContainerProbe, at.Child("protocol"), "H2CContainerProbe")
 	}
-	for _, probe := range probes(c) {
-		d.unset(probe.value.GRPC, "Mode", d.p.GRPCContainerProbeTLS, path.Child(probe.name, "grpc", "mode"),
+	for _, probe := range podutil.Probes(c) {
+		d.unset(probe.GRPC, "Mode", d.p.GRPCContainerProbeTLS, path.Child(probe.Field, "grpc", "mode"),
 			"GRPCContainerProbeTLS")
 	}
 	if c.Lifecycle != nil && c.Lifecycle.StopSignal != nil && !d.p.ContainerStopSignals {

@@ -3,7 +3,6 @@ package admission
 import (
 	"iter"
 	"reflect"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -55,9 +54,9 @@ func validateActions(p profile.Profile, c *v1.Container, path *field.Path) field
 // validateHTTPGetAction)
 func validateGatedHandlers(p profile.Profile, c *v1.Container, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	for _, probe := range probes(c) {
-		if mode := optional(probe.value.GRPC, "Mode"); mode != nil && p.GRPCContainerProbeTLS {
-			errs = append(errs, oneOf(path.Child(probe.name, "grpc", "mode"), *mode, "Plaintext", "TLS")...)
+	for _, probe := range podutil.Probes(c) {
+		if mode := optional(probe.GRPC, "Mode"); mode != nil && p.GRPCContainerProbeTLS {
+			errs = append(errs, oneOf(path.Child(probe.Field, "grpc", "mode"), *mode, "Plaintext", "TLS")...)
 		}
 	}
 	for at, get := range httpGets(c, path) {
@@ -99,42 +98,14 @@ func validateProtocol(p profile.Profile, get *v1.HTTPGetAction, path *field.Path
 
 const http2 = "HTTP2"
 
-// named is the value of a field, and the name of the field.
-type named[T any] struct {
-	name  string
-	value *T
-}
-
-// set returns the fields that have a value.
-func set[T any](fields ...named[T]) []named[T] {
-	return slices.DeleteFunc(fields, func(f named[T]) bool { return f.value == nil })
-}
-
-// probes returns the probes of a container.
-func probes(c *v1.Container) []named[v1.Probe] {
-	return set([]named[v1.Probe]{{"livenessProbe", c.LivenessProbe}, {"readinessProbe", c.ReadinessProbe},
-		{"startupProbe", c.StartupProbe}}...)
-}
-
-// hooks returns the hooks of a lifecycle, which may be nil.
-func hooks(l *v1.Lifecycle) []named[v1.LifecycleHandler] {
-	if l == nil {
-		return nil
-	}
-	return set([]named[v1.LifecycleHandler]{{"postStart", l.PostStart}, {"preStop", l.PreStop}}...)
-}
-
 // httpGets returns the httpGet handlers of the probes and hooks of a container by the path of the
 // handler.
 func httpGets(c *v1.Container, path *field.Path) iter.Seq2[*field.Path, *v1.HTTPGetAction] {
 	return func(yield func(*field.Path, *v1.HTTPGetAction) bool) {
-		more := true
-		for _, p := range probes(c) {
-			more = more && (p.value.HTTPGet == nil || yield(path.Child(p.name, "httpGet"), p.value.HTTPGet))
-		}
-		for _, h := range hooks(c.Lifecycle) {
-			more = more && (h.value.HTTPGet == nil ||
-				yield(path.Child("lifecycle", h.name, "httpGet"), h.value.HTTPGet))
+		for _, r := range podutil.Requests(c) {
+			if r.HTTPGet != nil && !yield(path.Child(r.Field, "httpGet"), r.HTTPGet) {
+				return
+			}
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"probesim.dev/internal/podutil"
 )
 
 // validateProbes checks the probes of a container. Only readiness probes can have a success
@@ -14,8 +16,8 @@ import (
 // (validateLivenessProbe, validateReadinessProbe, validateStartupProbe)
 func validateProbes(c *v1.Container, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	for _, p := range probes(c) {
-		probe, path := p.value, path.Child(p.name)
+	for _, p := range podutil.Probes(c) {
+		probe, path := p.Probe, path.Child(p.Field)
 		errs = append(errs, validateProbe(probe, path)...)
 		grace := probe.TerminationGracePeriodSeconds
 		switch {
@@ -54,12 +56,13 @@ func validateProbe(probe *v1.Probe, path *field.Path) field.ErrorList {
 
 // validateLifecycle checks hooks. A sleep must not be longer than the pod's grace period, in
 // seconds. (validateSleepAction)
-func validateLifecycle(l *v1.Lifecycle, grace int64, path *field.Path) field.ErrorList {
+func validateLifecycle(c *v1.Container, grace int64, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	for _, hook := range hooks(l) {
-		h := hook.value
-		all := handlers{exec: h.Exec, httpGet: h.HTTPGet, tcpSocket: h.TCPSocket, sleep: h.Sleep, grace: grace}
-		errs = append(errs, validateHandler(all, path.Child(hook.name))...)
+	for _, key := range podutil.HookKeys {
+		if h := podutil.Hook(c, key); h != nil {
+			all := handlers{exec: h.Exec, httpGet: h.HTTPGet, tcpSocket: h.TCPSocket, sleep: h.Sleep, grace: grace}
+			errs = append(errs, validateHandler(all, path.Child(key))...)
+		}
 	}
 	return errs
 }
