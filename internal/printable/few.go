@@ -39,3 +39,12 @@ func Thousands(n int) string {
 	}
 	return s
 }
+
+// Words returns a word for each item of a list.
+func Words[T any](list []T, word func(T) string) []string {
+	words := make([]string, len(list))
+	for i, item := range list {
+		words[i] = word(item)
+	}
+	return words
+}

@@ -331,6 +331,18 @@ func (n *Node) Ignore(ignored func(key string) bool) {
 	}
 }
 
+// Refuse reports the fields of a mapping that are written and must not be.
+func (n *Node) Refuse(names []string, format string, args ...any) {
+	for _, field := range n.WrittenOf(names...) {
+		n.Field(field).Errorf(format, args...)
+	}
+}
+
+// WrittenOf returns those of some fields of a mapping that are written.
+func (n *Node) WrittenOf(names ...string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !n.Field(name).Written() })
+}
+
 // WrittenBeside reports whether a mapping has fields other than these, including unknown ones.
 func (n *Node) WrittenBeside(names ...string) bool {
 	for i, key := range n.Keys {

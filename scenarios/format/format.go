@@ -108,6 +108,16 @@ type Pod struct {
 	Containers []Container `json:"containers,omitempty"`
 }
 
+// Container returns the entry of a container, or nil.
+func (p *Pod) Container(name string) *Container {
+	for i := range p.Containers {
+		if p.Containers[i].Name == name {
+			return &p.Containers[i]
+		}
+	}
+	return nil
+}
+
 // Container scripts the program in a container.
 type Container struct {
 	strict.Pos `json:"-"`

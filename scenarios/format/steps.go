@@ -180,10 +180,6 @@ type StepClock struct {
 	By value.Offset `json:"by"`
 }
 
-func (*StepClock) Target() string { return "" }
-
-func (*StepClock) Name() string { return "stepClock" }
-
 // defaultKillReason is the reason of the kernel's OOM killer.
 const defaultKillReason = "OOMKilled"
 

@@ -125,13 +125,7 @@ func (w *Workload) Owns(key string) bool {
 
 // owned returns those of some pods that a name matches.
 func (w *Workload) owned(name string, seen []string) []string {
-	var keys []string
-	for _, key := range seen {
-		if w.owns(name, key) {
-			keys = append(keys, key)
-		}
-	}
-	return keys
+	return slices.DeleteFunc(slices.Clone(seen), func(key string) bool { return !w.owns(name, key) })
 }
 
 // named returns how many pods a name can match at most, at one time.
@@ -165,12 +159,7 @@ func Seen(records []trace.Record) []string {
 // IsControlled reports whether a name matches a Deployment with a control plane, whose pods are not
 // known before the run.
 func (s *Scenario) IsControlled(name string) bool {
-	for _, w := range s.Matching(name) {
-		if w.Controlled != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Matching(name), func(w *Workload) bool { return w.Controlled != nil })
 }
 
 // Selects returns the function that reports whether a name matches a pod, given as namespace/name.
@@ -250,10 +239,8 @@ func (s *Scenario) Lease(name string) int {
 
 // LeaseOf returns the lease that a container of the workload wants, or nil.
 func (w *Workload) LeaseOf(container string) *format.Lease {
-	for i := range w.Spec.Containers {
-		if c := &w.Spec.Containers[i]; c.Name == container {
-			return c.Lease
-		}
+	if c := w.Spec.Container(container); c != nil {
+		return c.Lease
 	}
 	return nil
 }

@@ -36,122 +36,107 @@ type Time struct {
 // Times returns the times in a scenario that a Shift can move, in the order of the file.
 func (s *Scenario) Times() []Time {
 	var list []Time
-	add := func(of, field string, d *value.Draw) {
+	s.eachTime(func(path, field string, d *value.Draw, _ *fakeruntime.Draw) {
+		list = append(list, Time{path, field, *d})
+	})
+	return list
+}
+
+// eachTime calls visit for each time that a Shift can move. In a rule, compiled is the beginning of
+// the window in the program; it is nil for other times, and for the length of the window, which
+// programs share with the specification.
+func (s *Scenario) eachTime(visit func(path, field string, d *value.Draw, compiled *fakeruntime.Draw)) {
+	add := func(of, field string, d *value.Draw, compiled *fakeruntime.Draw) {
 		if d != nil {
-			list = append(list, Time{of + "." + field, field, *d})
+			visit(of+"."+field, field, d, compiled)
 		}
 	}
 	for i := range s.Spec.Pods {
 		p := &s.Spec.Pods[i]
 		of := fmt.Sprintf("spec.pods[%d]", i)
-		add(of, "at", &p.At)
+		add(of, "at", &p.At, nil)
 		for j := range p.Containers {
-			for k := range p.Containers[j].Behavior {
-				r := &p.Containers[j].Behavior[k]
+			c := &p.Containers[j]
+			rules := s.Workloads[i].Containers[c.Name].Program.Rules
+			for k := range c.Behavior {
+				r, from := &c.Behavior[k], &rules[k].From
 				of := fmt.Sprintf("%s.containers[%d].behavior[%d]", of, j, k)
-				add(of, "after", r.After)
-				add(of, "at", r.At)
-				add(of, "afterSigterm", r.AfterSigterm)
-				add(of, "for", r.For)
+				add(of, "after", r.After, from)
+				add(of, "at", r.At, from)
+				add(of, "afterSigterm", r.AfterSigterm, from)
+				add(of, "for", r.For, nil)
 			}
 		}
 	}
 	for i, step := range s.Spec.Steps {
 		of := fmt.Sprintf("spec.steps[%d]", i)
-		add(of, "at", step.At)
-		add(of, "after", step.After)
+		add(of, "at", step.At, nil)
+		add(of, "after", step.After, nil)
 	}
-	return list
 }
 
 // Vary returns a copy of a scenario with a variation. It returns an error if the scenario has no
 // time with the path of a shift.
 func (s *Scenario) Vary(v Variation) (*Scenario, error) {
 	varied := *s
-	varied.Spec.Steps = slices.Concat(s.Spec.Steps, v.Steps)
 	if v.Uptime != nil {
 		varied.Spec.Kubelet.Uptime = value.Draw{Min: *v.Uptime, Max: *v.Uptime}
 	}
 	if len(v.Shifts) > 0 {
-		varied.Workloads, varied.Spec.Pods = slices.Clone(s.Workloads), slices.Clone(s.Spec.Pods)
+		varied.copyTimes()
 	}
 	for _, shift := range v.Shifts {
-		if !varied.shift(shift) {
+		found := false
+		varied.eachTime(func(path, _ string, d *value.Draw, compiled *fakeruntime.Draw) {
+			if path == shift.Path {
+				*d, found = moved(*d, shift.By), true
+				if compiled != nil {
+					*compiled = fakeruntime.Draw(*d)
+				}
+			}
+		})
+		if !found {
 			return nil, fmt.Errorf("the scenario has no time %s", shift.Path)
 		}
 	}
+	varied.Spec.Steps = slices.Concat(varied.Spec.Steps, v.Steps)
 	return &varied, nil
 }
 
-// shift moves a time. The scenario has its own slices of pods, workloads and steps.
-func (s *Scenario) shift(shift Shift) bool {
-	var i, j, k int
-	var field string
-	if n, _ := fmt.Sscanf(shift.Path, "spec.steps[%d].%s", &i, &field); n == 2 && i >= 0 && i < len(s.Spec.Steps) {
-		step := *s.Spec.Steps[i]
-		s.Spec.Steps[i] = &step
-		switch field {
-		case "at":
-			return moveWritten(&step.At, shift.By)
-		case "after":
-			return moveWritten(&step.After, shift.By)
+// copyTimes replaces the times that a Shift can move, and all that leads to them, by copies.
+func (s *Scenario) copyTimes() {
+	s.Spec.Pods, s.Workloads, s.Spec.Steps = slices.Clone(s.Spec.Pods), slices.Clone(s.Workloads),
+		slices.Clone(s.Spec.Steps)
+	for i := range s.Spec.Pods {
+		p, w := &s.Spec.Pods[i], *s.Workloads[i]
+		p.Containers = slices.Clone(p.Containers)
+		w.Spec, w.Containers, s.Workloads[i] = p, maps.Clone(w.Containers), &w
+		for j := range p.Containers {
+			c := &p.Containers[j]
+			c.Behavior = slices.Clone(c.Behavior)
+			config := w.Containers[c.Name]
+			config.Program.Rules = slices.Clone(config.Program.Rules)
+			w.Containers[c.Name] = config
+			for k := range c.Behavior {
+				r := &c.Behavior[k]
+				copyDraws(&r.After, &r.At, &r.AfterSigterm, &r.For)
+				config.Program.Rules[k].For = (*fakeruntime.Draw)(r.For)
+			}
 		}
-		return false
 	}
-	if n, _ := fmt.Sscanf(shift.Path, "spec.pods[%d].containers[%d].behavior[%d].%s", &i, &j, &k, &field); n == 4 {
-		return s.shiftRule(i, j, k, field, shift.By)
+	for i := range s.Spec.Steps {
+		step := *s.Spec.Steps[i]
+		copyDraws(&step.At, &step.After)
+		s.Spec.Steps[i] = &step
 	}
-	if n, _ := fmt.Sscanf(shift.Path, "spec.pods[%d].%s", &i, &field); n == 2 && field == "at" && i >= 0 &&
-		i < len(s.Spec.Pods) {
-		s.Spec.Pods[i].At = moved(s.Spec.Pods[i].At, shift.By)
-		w := *s.Workloads[i]
-		w.Spec = &s.Spec.Pods[i]
-		s.Workloads[i] = &w
-		return true
-	}
-	return false
 }
 
-// shiftRule moves a time of a rule: in the specification, and in the compiled program.
-func (s *Scenario) shiftRule(i, j, k int, field string, by time.Duration) bool {
-	if i < 0 || i >= len(s.Spec.Pods) || j < 0 || j >= len(s.Spec.Pods[i].Containers) {
-		return false
+func copyDraws(list ...**value.Draw) {
+	for _, d := range list {
+		if *d != nil {
+			*d = new(**d)
+		}
 	}
-	p := &s.Spec.Pods[i]
-	p.Containers = slices.Clone(p.Containers)
-	c := &p.Containers[j]
-	if k < 0 || k >= len(c.Behavior) {
-		return false
-	}
-	c.Behavior = slices.Clone(c.Behavior)
-	r := &c.Behavior[k]
-	w := *s.Workloads[i]
-	w.Spec, w.Containers = p, maps.Clone(w.Containers)
-	config := w.Containers[c.Name]
-	config.Program.Rules = slices.Clone(config.Program.Rules)
-	rule := &config.Program.Rules[k]
-	times := map[string]**value.Draw{"after": &r.After, "at": &r.At, "afterSigterm": &r.AfterSigterm, "for": &r.For}
-	if times[field] == nil || !moveWritten(times[field], by) {
-		return false
-	}
-	if field == "for" {
-		rule.For = (*fakeruntime.Draw)(r.For)
-	} else {
-		rule.From = fakeruntime.Draw(**times[field])
-	}
-	w.Containers[c.Name] = config
-	s.Workloads[i] = &w
-	return true
-}
-
-// moveWritten replaces a time that the file has by a later one, or an earlier one if by is
-// negative.
-func moveWritten(d **value.Draw, by time.Duration) bool {
-	if *d == nil {
-		return false
-	}
-	*d = new(moved(**d, by))
-	return true
 }
 
 func moved(d value.Draw, by time.Duration) value.Draw {

@@ -142,10 +142,8 @@ func (p *Plan) Rule(pod, container string, number int) *format.Rule {
 }
 
 func (w *Workload) rule(container string, number int) *format.Rule {
-	for i := range w.Spec.Containers {
-		if c := &w.Spec.Containers[i]; c.Name == container && number > 0 && number <= len(c.Behavior) {
-			return &c.Behavior[number-1]
-		}
+	if c := w.Spec.Container(container); c != nil && number > 0 && number <= len(c.Behavior) {
+		return &c.Behavior[number-1]
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package match
 import (
 	"slices"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
 )
 
@@ -25,11 +26,7 @@ func RecordFields() []Described { return describe(recordFields) }
 
 // RecordKinds returns the names of the kinds of records, observable kinds first.
 func RecordKinds() []string {
-	var list []string
-	for _, k := range table {
-		list = append(list, string(k.Kind))
-	}
-	return list
+	return printable.Words(table, func(k Kind) string { return string(k.Kind) })
 }
 
 func describe[T any](fields []field[T]) []Described {

@@ -11,6 +11,8 @@ type Field struct {
 	Match value.Match
 }
 
+func (f Field) String() string { return f.Name + ": " + f.Match.String() }
+
 // Fields are conditions on fields, in the order of the file, written FIELD: match, …
 type Fields []Field
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/trace"
@@ -201,14 +202,10 @@ func (r *Record) CheckScope(n *strict.Node) bool {
 
 // words describes the records that r matches.
 func (r *Record) words() string {
-	var list []string
-	for _, f := range r.Fields {
-		list = append(list, f.Name+": "+f.Match.String())
-	}
-	if len(list) == 0 {
+	if len(r.Fields) == 0 {
 		return string(r.Kind)
 	}
-	return string(r.Kind) + " {" + strings.Join(list, ", ") + "}"
+	return string(r.Kind) + " {" + strings.Join(printable.Words(r.Fields, Field.String), ", ") + "}"
 }
 
 // UnmarshalNode decodes {FIELD: [v, …]}.
@@ -251,9 +248,5 @@ func (t *Transitions) Check(n *strict.Node, container string, kills Kills) {
 }
 
 func names[T any](fields []field[T]) []string {
-	var list []string
-	for _, f := range fields {
-		list = append(list, f.name)
-	}
-	return list
+	return printable.Words(fields, func(f field[T]) string { return f.name })
 }

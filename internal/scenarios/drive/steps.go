@@ -19,8 +19,9 @@ import (
 func (d *Driver) take(i int, step *format.Step) bool {
 	d.taken = i + 1
 	defer func() { d.taken = 0 }()
-	name := step.Actions()[0].Name
-	switch a := step.Actions()[0].Value.(type) {
+	action := step.Actions()[0]
+	name := action.Name
+	switch a := action.Value.(type) {
 	case *format.Delete:
 		return d.delete(a)
 	case *format.Kill:
@@ -28,11 +29,20 @@ func (d *Driver) take(i int, step *format.Step) bool {
 	case *format.SetDelays:
 		d.changeDelays(a, i)
 	case *format.PatchPod:
-		return d.patch(a, step.ActionText)
+		return d.change(action, step.ActionText, func(_ *plan.PlannedPod, namespace, name string) error {
+			if a.Status != nil {
+				return d.world.PatchPodStatus(namespace, name, a.JSON())
+			}
+			return d.world.PatchPod(namespace, name, a.JSON())
+		})
 	case *format.Debug:
-		return d.debug(a, step.ActionText)
+		return d.change(action, step.ActionText, func(p *plan.PlannedPod, namespace, name string) error {
+			return d.world.AddEphemeralContainer(namespace, name, *a.Container.DeepCopy(), p.Ephemeral[a.Container.Name])
+		})
 	case *format.Resize:
-		return d.resize(a, step.ActionText)
+		return d.change(action, step.ActionText, func(_ *plan.PlannedPod, namespace, name string) error {
+			return d.world.ResizePod(namespace, name, a.JSON())
+		})
 	case *format.SetManifest:
 		return d.changeManifest(a, step.ActionText)
 	case *format.RemoveManifest:
@@ -125,38 +135,16 @@ func (d *Driver) kill(k *format.Kill) bool {
 	})
 }
 
-func (d *Driver) patch(a *format.PatchPod, text string) bool {
-	return d.eachPod(a.Pod, func(p *plan.PlannedPod) bool {
-		pod := p.Pod
-		if !d.hasObject(p) || d.refuses(a, p) {
+// change changes pods through the API, with a record of a step for each.
+func (d *Driver) change(a format.Action, text string, change func(p *plan.PlannedPod, namespace, name string) error) bool {
+	return d.eachPod(a.Target, func(p *plan.PlannedPod) bool {
+		patch, is := a.Value.(*format.PatchPod)
+		if !d.hasObject(p) || is && d.refuses(patch, p) {
 			return false
 		}
-		d.noteOf("patch", pod, text)
-		if a.Status != nil {
-			return d.check(d.world.PatchPodStatus(pod.Namespace, pod.Name, a.JSON()))
-		}
-		return d.check(d.world.PatchPod(pod.Namespace, pod.Name, a.JSON()))
-	})
-}
-
-func (d *Driver) resize(a *format.Resize, text string) bool {
-	return d.eachPod(a.Pod, func(p *plan.PlannedPod) bool {
-		if !d.hasObject(p) {
-			return false
-		}
-		d.noteOf("resize", p.Pod, text)
-		return d.check(d.world.ResizePod(p.Pod.Namespace, p.Pod.Name, a.JSON()))
-	})
-}
-
-func (d *Driver) debug(a *format.Debug, text string) bool {
-	return d.eachPod(a.Pod, func(p *plan.PlannedPod) bool {
-		if !d.hasObject(p) {
-			return false
-		}
-		d.noteOf("debug", p.Pod, text)
-		return d.check(d.world.AddEphemeralContainer(p.Pod.Namespace, p.Pod.Name, *a.Container.DeepCopy(),
-			p.Ephemeral[a.Container.Name]))
+		namespace, name := p.Pod.Namespace, p.Pod.Name
+		d.world.Record(trace.Record{Kind: trace.Step, Pod: namespace + "/" + name, Reason: a.Name, Message: text})
+		return d.check(change(p, namespace, name))
 	})
 }
 
@@ -271,12 +259,6 @@ func (d *Driver) hasObject(p *plan.PlannedPod) bool { return d.present[p.Pod.Nam
 // note adds a record of a step to the trace and returns its number.
 func (d *Driver) note(action, message string) int64 {
 	return d.world.Record(trace.Record{Kind: trace.Step, Reason: action, Message: message})
-}
-
-// noteOf adds a record of a step about a pod to the trace.
-func (d *Driver) noteOf(action string, pod *v1.Pod, message string) {
-	d.world.Record(trace.Record{Kind: trace.Step, Pod: pod.Namespace + "/" + pod.Name, Reason: action,
-		Message: message})
 }
 
 // during calls begin now and end after a time, with a record of step i for each. Without a time it

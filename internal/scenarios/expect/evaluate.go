@@ -106,10 +106,8 @@ func (c *checker) others(e *format.Expect) []string {
 // names none.
 func internalKind(e *format.Expect) trace.Kind {
 	moments := append([]*match.Moment{e.Since, e.Moment()}, e.Order...)
-	for _, m := range moments {
-		if internalMoment(m) {
-			return m.Record.Kind
-		}
+	if i := slices.IndexFunc(moments, internalMoment); i >= 0 {
+		return moments[i].Record.Kind
 	}
 	return ""
 }

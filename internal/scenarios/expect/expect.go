@@ -10,6 +10,7 @@
 package expect
 
 import (
+	"slices"
 	"time"
 
 	"probesim.dev/internal/value"
@@ -73,13 +74,10 @@ const maxFailures = 3
 // Check checks all expectations of the scenario of a plan against a run of the plan. The results
 // are in the order of the file. The error is about the version of the plan.
 func Check(plan *scenarios.Plan, run Run) ([]Result, error) {
-	version, err := value.ParseVersion(plan.Version)
+	c, err := newChecker(plan, run, newIndex(run.Records))
 	if err != nil {
 		return nil, err
 	}
-	c := newChecker(plan, run)
-	c.version = version
-	c.index = newIndex(run.Records)
 	results := make([]Result, len(c.scenario.Spec.Expect))
 	for i, e := range c.scenario.Spec.Expect {
 		results[i] = c.check(e)
@@ -90,17 +88,8 @@ func Check(plan *scenarios.Plan, run Run) ([]Result, error) {
 // Internal reports whether an expectation or a step of a scenario names internal records. A run of
 // such a scenario must keep them; by default it does not.
 func Internal(s *scenarios.Scenario) bool {
-	for _, e := range s.Spec.Expect {
-		if internalKind(e) != "" {
-			return true
-		}
-	}
-	for _, step := range s.Spec.Steps {
-		if internalMoment(step.Since) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Spec.Expect, func(e *format.Expect) bool { return internalKind(e) != "" }) ||
+		slices.ContainsFunc(s.Spec.Steps, func(step *format.Step) bool { return internalMoment(step.Since) })
 }
 
 // checker checks the expectations of one run.
@@ -113,11 +102,13 @@ type checker struct {
 	ofPods   map[*match.Moment][]int // cache of anchors
 }
 
-func newChecker(plan *scenarios.Plan, run Run) *checker {
+func newChecker(plan *scenarios.Plan, run Run, ix *index) (*checker, error) {
 	if run.End == 0 {
 		run.End = virtual.At(plan.Duration)
 	}
-	return &checker{scenario: plan.Scenario, duration: plan.Duration, run: run, ofPods: map[*match.Moment][]int{}}
+	version, err := value.ParseVersion(plan.Version)
+	return &checker{scenario: plan.Scenario, version: version, duration: plan.Duration, run: run,
+		index: ix, ofPods: map[*match.Moment][]int{}}, err
 }
 
 func (c *checker) cut() bool { return c.run.End < virtual.At(c.duration) }
@@ -172,10 +163,9 @@ func Some(runs [][]Result) []Result {
 	}
 	var results []Result
 	for i, r := range runs[0] {
-		if r.Expect.Runs != format.SomeRun {
-			continue
+		if r.Expect.Runs == format.SomeRun {
+			results = append(results, best(runs, i))
 		}
-		results = append(results, best(runs, i))
 	}
 	return results
 }

@@ -2,6 +2,7 @@ package expect
 
 import (
 	"slices"
+	"sort"
 
 	"probesim.dev/scenarios/format"
 	"probesim.dev/sim/virtual"
@@ -58,14 +59,11 @@ const before, behind = 4, 3
 // around returns copies of the records of the pods, of others and of the node around the time of a
 // failure. Because they are copies, the memory of the whole trace can be freed.
 func (c *checker) around(fail *failure, others []string) []Line {
-	keys := fail.keys
-	if keys == nil {
-		keys = []string{fail.key}
+	keys := slices.Concat(fail.keys, others)
+	if fail.keys == nil {
+		keys = append(keys, fail.key)
 	}
-	own := func(i int) bool {
-		pod := c.index.records[i].Pod
-		return pod == "" || slices.Contains(keys, pod) || slices.Contains(others, pod)
-	}
+	own := func(i int) bool { pod := c.index.records[i].Pod; return pod == "" || slices.Contains(keys, pod) }
 	center := c.place(fail)
 	var places []int
 	for i := center - 1; i >= 0 && len(places) < before; i-- {
@@ -95,11 +93,5 @@ func (c *checker) place(fail *failure) int {
 			return m
 		}
 	}
-	i, _ := slices.BinarySearchFunc(c.index.records, fail.center, func(r record, t virtual.Time) int {
-		if r.T <= t {
-			return -1
-		}
-		return 1
-	})
-	return i
+	return sort.Search(len(c.index.records), func(i int) bool { return c.index.at(i) > fail.center })
 }

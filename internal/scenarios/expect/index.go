@@ -1,8 +1,8 @@
 package expect
 
 import (
-	"cmp"
 	"slices"
+	"sort"
 	"strconv"
 
 	"probesim.dev/internal/value"
@@ -105,14 +105,11 @@ func (ix *index) pod(key string) *podIndex {
 // stateAt returns the status of a pod at t, or nil if it has none.
 func (ix *index) stateAt(key string, t virtual.Time) *trace.PodStatus {
 	states := ix.pod(key).states
-	i, found := slices.BinarySearchFunc(states, t, func(s state, t virtual.Time) int { return cmp.Compare(s.t, t) })
-	if !found {
-		i--
-	}
-	if i < 0 {
+	later := sort.Search(len(states), func(i int) bool { return states[i].t > t })
+	if later == 0 {
 		return nil
 	}
-	return states[i].status
+	return states[later-1].status
 }
 
 // moments returns the records of a pod and of the node that match m, in order. Do not modify the
@@ -144,11 +141,8 @@ func (ix *index) observed(m *match.Moment, candidates []int) []int {
 
 // merge merges two sorted lists.
 func merge(a, b []int) []int {
-	switch {
-	case len(b) == 0:
+	if len(b) == 0 {
 		return a
-	case len(a) == 0:
-		return b
 	}
 	all := slices.Concat(a, b)
 	slices.Sort(all)
@@ -159,11 +153,5 @@ func (ix *index) at(record int) virtual.Time { return ix.records[record].T }
 
 // search returns the index in a list of records of the first record at or after t.
 func (ix *index) search(list []int, t virtual.Time) int {
-	i, _ := slices.BinarySearchFunc(list, t, func(record int, t virtual.Time) int {
-		if ix.at(record) < t {
-			return -1
-		}
-		return 1
-	})
-	return i
+	return sort.Search(len(list), func(i int) bool { return ix.at(list[i]) >= t })
 }

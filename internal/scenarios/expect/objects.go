@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/sim/virtual"
@@ -57,12 +58,10 @@ func (c *checker) workloadWords(f match.Fields, object string, t virtual.Time) s
 	if w == nil {
 		return "no Deployment"
 	}
-	words := make([]string, len(f))
-	for i, field := range f {
+	return "{" + strings.Join(printable.Words(f, func(field match.Field) string {
 		v, _ := match.LookupWorkload(w, field.Name)
-		words[i] = field.Name + ": " + v.String()
-	}
-	return "{" + strings.Join(words, ", ") + "}"
+		return field.Name + ": " + v.String()
+	}), ", ") + "}"
 }
 
 // lost checks how many requests to a Service are lost in each window.
@@ -71,15 +70,10 @@ func (c *checker) lost(e *format.Expect, f *failures) {
 	for _, w := range c.windows(e, "", f) {
 		from, to := w.instants()
 		n, records := c.lossesIn(key, from, to)
-		switch {
-		case e.Lost.Max != value.OpenMax && n > float64(e.Lost.Max):
-			f.add(failure{key: key, window: w, center: to, marks: records, got: func() string {
-				return c.lossWords(n, records)
-			}})
-		case e.Lost.Min != value.OpenMin && n < float64(e.Lost.Min):
-			f.add(failure{key: key, window: w, center: to, marks: records, undecided: w.open, got: func() string {
-				return c.lossWords(n, records)
-			}})
+		tooMany := e.Lost.Max != value.OpenMax && n > float64(e.Lost.Max)
+		if tooMany || e.Lost.Min != value.OpenMin && n < float64(e.Lost.Min) {
+			f.add(failure{key: key, window: w, center: to, marks: records, undecided: w.open && !tooMany,
+				got: func() string { return c.lossWords(n, records) }})
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/format"
@@ -30,12 +31,10 @@ type Observation struct {
 // Observe returns what a run shows for the observed expectations of its scenario. Expectations that
 // do not apply to the run are left out.
 func Observe(plan *scenarios.Plan, run Run) ([]Observation, error) {
-	version, err := value.ParseVersion(plan.Version)
+	c, err := newChecker(plan, run, newIndex(run.Records))
 	if err != nil {
 		return nil, err
 	}
-	c := newChecker(plan, run)
-	c.version, c.index = version, newIndex(run.Records)
 	var list []Observation
 	for _, e := range c.scenario.Spec.Expect {
 		if e.Observed && c.skip(e) == "" {
@@ -197,12 +196,8 @@ func (o Observation) Holds() bool {
 		return slices.EqualFunc(e.Transitions.Values, o.Values,
 			func(m value.Match, v value.Scalar) bool { return m.String() == v.String() })
 	case e.Status != nil:
-		for i, f := range e.Status {
-			if f.Match.String() != o.Values[i].String() {
-				return false
-			}
-		}
-		return true
+		return slices.EqualFunc(e.Status, o.Values,
+			func(f match.Field, v value.Scalar) bool { return f.Match.String() == v.String() })
 	case e.First != nil:
 		return int64(e.First.Min) == o.Min && int64(e.First.Max) == o.Max
 	}
@@ -214,11 +209,7 @@ func (o Observation) Holds() bool {
 func (o Observation) String() string {
 	switch {
 	case o.Values != nil:
-		words := make([]string, len(o.Values))
-		for i, v := range o.Values {
-			words[i] = v.String()
-		}
-		return "[" + strings.Join(words, ", ") + "]"
+		return "[" + strings.Join(printable.Words(o.Values, value.Scalar.String), ", ") + "]"
 	case o.Expect != nil && o.Expect.First != nil:
 		return value.TimeRange{Min: time.Duration(o.Min), Max: time.Duration(o.Max)}.String()
 	}

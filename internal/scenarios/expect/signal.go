@@ -3,6 +3,7 @@ package expect
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"probesim.dev/sim/virtual"
 )
@@ -35,11 +36,7 @@ func (s *signal) last() bool {
 
 // after returns the index of the first edge later than t.
 func (s *signal) after(t virtual.Time) int {
-	i, found := slices.BinarySearchFunc(s.edges, t, func(e edge, t virtual.Time) int { return cmp.Compare(e.t, t) })
-	if found {
-		i++
-	}
-	return i
+	return sort.Search(len(s.edges), func(i int) bool { return s.edges[i].t > t })
 }
 
 // at reports whether the signal holds at t.

@@ -1,7 +1,7 @@
 package expect
 
 import (
-	"slices"
+	"sort"
 	"strings"
 
 	"probesim.dev/internal/value"
@@ -52,16 +52,8 @@ func (c *checker) transitions(e *format.Expect, key string, windows []window, f 
 }
 
 func turnsWithin(all []turn, from, to virtual.Time) []turn {
-	later := func(t virtual.Time) int {
-		i, _ := slices.BinarySearchFunc(all, t, func(x turn, t virtual.Time) int {
-			if x.t <= t {
-				return -1
-			}
-			return 1
-		})
-		return i
-	}
-	return all[max(later(from)-1, 0):max(later(to), 0)]
+	later := func(t virtual.Time) int { return sort.Search(len(all), func(i int) bool { return all[i].t > t }) }
+	return all[max(later(from)-1, 0):later(to)]
 }
 
 // mismatch returns the index of the first value that differs from the expected list; len(seen) if

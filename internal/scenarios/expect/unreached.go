@@ -10,8 +10,7 @@ import (
 // UnreachedStep describes why a step was not executed, with the records around that time. It
 // returns false if the run was cut short and could still have reached the step.
 func UnreachedStep(plan *scenarios.Plan, run Run, u drive.Unreached) (Failure, bool) {
-	c := newChecker(plan, run)
-	c.index = &index{records: run.Records} // around needs only the records
+	c, _ := newChecker(plan, run, &index{records: run.Records}) // around needs only the records
 	fail := failure{keys: plan.Scenario.PodKeys(u.Step.Actions()[0].Target, planned.Seen(run.Records)),
 		window: window{anchor: -1}, center: min(u.Due, c.run.End)}
 	var got string

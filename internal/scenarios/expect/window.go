@@ -64,18 +64,15 @@ func (c *checker) windows(e *format.Expect, key string, f *failures) []window {
 }
 
 func (c *checker) noAnchor(e *format.Expect, key string, moments []int) failure {
-	fail := failure{key: key, window: window{anchor: -1}, undecided: true, center: c.run.End}
-	if len(moments) == 0 {
-		fail.got = func() string {
+	fail := failure{key: key, window: window{anchor: -1}, undecided: true, center: c.run.End, got: func() string {
+		if len(moments) == 0 {
 			return "no " + momentWords(e.Since) + ", so no window opened and nothing was checked"
 		}
-		return fail
-	}
-	fail.center = c.index.at(moments[0])
-	fail.marks = moments[:1]
-	fail.got = func() string {
 		return "the run ended before any window after " + momentWords(e.Since) + " (" + c.times(moments) +
 			") closed, so nothing was checked"
+	}}
+	if len(moments) > 0 {
+		fail.center, fail.marks = c.index.at(moments[0]), moments[:1]
 	}
 	return fail
 }

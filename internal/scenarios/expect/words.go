@@ -5,14 +5,13 @@ import (
 	"strings"
 	"time"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 	"probesim.dev/trace/match"
 )
-
-type record = trace.Record
 
 // at formats a time of the run as in traces, with more digits if it is not a whole number of
 // milliseconds.
@@ -140,26 +139,15 @@ func what(m *match.Moment) string {
 }
 
 func fieldWords(fields match.Fields) string {
-	words := make([]string, len(fields))
-	for i, f := range fields {
-		words[i] = f.Name + ": " + f.Match.String()
-	}
-	return "{" + strings.Join(words, ", ") + "}"
+	return "{" + strings.Join(printable.Words(fields, match.Field.String), ", ") + "}"
 }
 
 func orderWords(order []*match.Moment) string {
-	words := make([]string, len(order))
-	for i, m := range order {
-		words[i] = momentWords(m)
-	}
-	return strings.Join(words, ", then ")
+	return strings.Join(printable.Words(order, momentWords), ", then ")
 }
 
 func transitionWords(t *match.Transitions) string {
-	var words []string
-	for _, v := range t.Values {
-		words = append(words, v.String())
-	}
+	words := printable.Words(t.Values, value.Match.String)
 	if t.Any {
 		words = append(words, "any")
 	}
@@ -205,13 +193,9 @@ func (c *checker) stateWords(e *format.Expect, keys []string, t virtual.Time) st
 // times lists the times of the first few records.
 func (c *checker) times(records []int) string {
 	const few = 6
-	words := make([]string, 0, few+1)
-	for i, r := range records {
-		if i == few {
-			words = append(words, fmt.Sprintf("and %d more", len(records)-few))
-			break
-		}
-		words = append(words, at(c.index.at(r)))
+	words := printable.Words(records[:min(len(records), few)], func(r int) string { return at(c.index.at(r)) })
+	if len(records) > few {
+		words = append(words, fmt.Sprintf("and %d more", len(records)-few))
 	}
 	return strings.Join(words, ", ")
 }
@@ -225,9 +209,5 @@ func (c *checker) sinceAnchor(w window, t virtual.Time) string {
 }
 
 func versions(ranges []value.VersionRange) string {
-	words := make([]string, len(ranges))
-	for i, r := range ranges {
-		words[i] = r.String()
-	}
-	return strings.Join(words, ", ")
+	return strings.Join(printable.Words(ranges, value.VersionRange.String), ", ")
 }

@@ -220,6 +220,9 @@ func (b *behavior) compileProbes(rule *fakeruntime.Rule, r *format.Rule, n *stri
 	own, answers := r.Answers(), answersOf(rule)
 	for _, asks := range podutil.Requests(b.Container) {
 		h := HandlerOf(asks.ProbeHandler)
+		if asks.IsHook && n.Field(asks.Key).Bad() {
+			continue
+		}
 		if shared[h] == nil && !asks.IsHook {
 			shared[h] = b.compileSeries(h, r.Probes, r, n.Field("probes"))
 		}

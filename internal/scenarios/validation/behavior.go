@@ -50,7 +50,7 @@ func (c *checker) checkContainers(w *workload, n *strict.Node) {
 			w.Containers[spec.Name], w.Notes = config, append(w.Notes, notes...)
 		}
 	}
-	for _, container := range w.allContainers() {
+	for container := range podutil.Containers(&w.Pod.Spec) {
 		w.addSleeps(container)
 		w.addNodeProbes(container)
 	}

@@ -12,7 +12,6 @@ import (
 // checkDebug reports fields that an ephemeral container cannot have. It does not consider what
 // patches change before.
 func (c *checker) checkDebug(d *format.Debug, n *strict.Node) {
-	c.checkTarget(d.Pod, n)
 	container := n.Field("container")
 	switch {
 	case n.Bad():

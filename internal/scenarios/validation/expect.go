@@ -28,8 +28,6 @@ var matcherWindows = []struct {
 	{"lost", []string{"within"}},
 }
 
-var allWindows = []string{"at", "within", "first", "always", "never"}
-
 // checkExpect checks the expectations.
 func (c *checker) checkExpect() {
 	n := c.spec.Field("expect")
@@ -58,11 +56,7 @@ func (c *checker) checkExpect() {
 			}
 			c.checkRuns(e, item)
 		default:
-			for _, name := range []string{"workload", "service"} {
-				if field := item.Field(name); field.Written() {
-					field.Errorf("cannot be used with %s", matcher)
-				}
-			}
+			item.Refuse([]string{"workload", "service"}, "cannot be used with %s", matcher)
 			c.checkScope(e, item, matcher)
 			c.checkWindow(e, item)
 			c.checkMatcher(e, item)
@@ -82,16 +76,15 @@ func (c *checker) checkMatcherCount(n *strict.Node) string {
 			matchers, possible = append(matchers, m.name), m.windows
 		}
 	}
-	switch len(matchers) {
-	case 0:
+	if len(matchers) == 0 {
 		n.Errorf("has no matcher: write one of status, becomes, record, transitions, order and lost")
 		return ""
-	case 1:
-	default:
+	}
+	if len(matchers) > 1 {
 		n.Errorf("has several matchers, %s: write one expectation for each", strings.Join(matchers, " and "))
 		return ""
 	}
-	windows := written(n, allWindows)
+	windows := n.WrittenOf("at", "within", "first", "always", "never")
 	switch {
 	case len(windows) > 1:
 		n.Errorf("has several windows, %s: write one expectation for each", strings.Join(windows, " and "))
@@ -101,16 +94,6 @@ func (c *checker) checkMatcherCount(n *strict.Node) string {
 		n.Errorf("status needs a window: one of at, within, always and never")
 	}
 	return matchers[0]
-}
-
-func written(n *strict.Node, names []string) []string {
-	var found []string
-	for _, name := range names {
-		if n.Field(name).Written() {
-			found = append(found, name)
-		}
-	}
-	return found
 }
 
 func possibleWindows(possible []string) string {
@@ -124,10 +107,8 @@ func possibleWindows(possible []string) string {
 func (c *checker) checkScope(e *format.Expect, n *strict.Node, matcher string) {
 	c.checkPodName(e.Pod, n.Field("pod"))
 	if matcher == "order" {
-		for _, name := range []string{"pod", "pods"} {
-			if field := n.Field(name); field.Written() && e.OrderHasPods() {
-				field.Errorf("has no effect: each item of order has its own pod")
-			}
+		if e.OrderHasPods() {
+			n.Refuse([]string{"pod", "pods"}, "has no effect: each item of order has its own pod")
 		}
 		if e.Since != nil {
 			n.Field("since").Errorf("cannot be used with order, which has no window")
@@ -308,8 +289,7 @@ func inheritInstance(e *format.Expect) {
 // checkMoment checks a matcher of moments: since, or an item of order. pod is the pod or workload
 // that it applies to.
 func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
-	matchers := written(n, []string{"becomes", "record"})
-	if len(matchers) != 1 {
+	if len(n.WrittenOf("becomes", "record")) != 1 {
 		n.Errorf("must have either becomes or record")
 		return
 	}

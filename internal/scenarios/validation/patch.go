@@ -28,7 +28,6 @@ var kubeletConditions = []v1.PodConditionType{
 // checkPatchPod applies the patch to the pods in their initial state. Of what other patches change
 // before, it considers only probes.
 func (c *checker) checkPatchPod(p *format.PatchPod, n *strict.Node) {
-	c.checkTarget(p.Pod, n)
 	switch {
 	case n.Bad():
 	case p.Metadata == nil && p.Spec == nil && p.Status == nil:
@@ -48,9 +47,8 @@ func (c *checker) checkPatchPod(p *format.PatchPod, n *strict.Node) {
 
 func (c *checker) checkPatched(p *format.PatchPod, w *workload, n *strict.Node) {
 	before := cmp.Or(w.before[p], w.Pod)
-	patched, err := admission.Merge(before, p.JSON())
-	if err != nil {
-		n.Errorf("cannot be applied: %s", err)
+	patched := merge(before, p.JSON(), n)
+	if patched == nil {
 		return
 	}
 	if len(patched.Spec.EphemeralContainers) > 0 {
@@ -141,7 +139,7 @@ func (w *workload) checkHandlers(c, first *v1.Container, n *strict.Node) {
 // each patch. It takes the patches in the order in which they are written.
 func (c *checker) addProbes(w *workload) {
 	w.withAdded, w.before = map[string]*v1.Container{}, map[*format.PatchPod]*v1.Pod{}
-	for _, container := range w.allContainers() {
+	for container := range podutil.Containers(&w.Pod.Spec) {
 		w.withAdded[container.Name] = container
 	}
 	pod := w.Pod
@@ -225,9 +223,8 @@ func checkStatus(p *format.PatchPod, n *strict.Node) {
 	for _, t := range kubeletConditions {
 		pod.Status.Conditions = append(pod.Status.Conditions, v1.PodCondition{Type: t, Status: v1.ConditionUnknown})
 	}
-	patched, err := admission.Merge(pod, p.JSON())
-	if err != nil {
-		n.Errorf("cannot be applied: %s", err)
+	patched := merge(pod, p.JSON(), n)
+	if patched == nil {
 		return
 	}
 	conditions := n.Find("status.conditions")

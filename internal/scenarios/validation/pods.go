@@ -1,12 +1,14 @@
 package validation
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/internal/strict"
@@ -123,7 +125,8 @@ func (t *taken) add(w *workload, n *strict.Node) {
 // spec.pods, n its node. It returns nil if the scenario uses too many manifests, after reporting
 // that.
 func (c *checker) workload(m *manifests.Object, p *format.Pod, n *strict.Node) *workload {
-	if m.Load(); !c.withinValueLimit(m, n) || p.Patch != nil && !c.withinMergeLimits(m, p.Patch.Nodes) {
+	beyond := func(patch *strict.Node) bool { return !c.withinMergeLimit(m, patch) }
+	if m.Load(); !c.withinValueLimit(m, n) || p.Patch != nil && slices.ContainsFunc(p.Patch.Nodes, beyond) {
 		return nil
 	}
 	w := &workload{Workload: &plan.Workload{Spec: p, Manifest: m}, errs: manifests.PodErrors{Manifest: m}, node: n}
@@ -146,7 +149,7 @@ func (c *checker) workload(m *manifests.Object, p *format.Pod, n *strict.Node) *
 		w.Notes = append(w.Notes, "not simulated for "+m.Kind.Kind+" "+m.Name+": "+strings.Join(list, ", "))
 	}
 	w.Notes = append(w.Notes, manifests.PortNotes(w.Pod, &w.errs)...)
-	for _, container := range w.allContainers() {
+	for container := range podutil.Containers(&w.Pod.Spec) {
 		w.Notes = append(w.Notes, program.HookNotes(container, w.Containers[container.Name].Program.Rules)...)
 	}
 	return w
@@ -195,10 +198,7 @@ func pick(f *manifests.Objects, where string, p *format.Pod, n *strict.Node) *ma
 			found = append(found, m)
 		}
 	}
-	kind := p.Kind
-	if kind == "" {
-		kind = "workload"
-	}
+	kind := cmp.Or(p.Kind, "workload")
 	switch {
 	case len(found) == 0 && f.MayContain(name):
 		return nil
@@ -240,11 +240,6 @@ func (c *checker) withinLimits(w *workload, patch *strict.Node) bool {
 	return c.withinValueLimit(w.Manifest, patch) && c.withinMergeLimit(w.Manifest, patch)
 }
 
-// withinMergeLimits calls withinMergeLimit for each patch.
-func (c *checker) withinMergeLimits(m *manifests.Object, patches []*strict.Node) bool {
-	return !slices.ContainsFunc(patches, func(n *strict.Node) bool { return !c.withinMergeLimit(m, n) })
-}
-
 // withinMergeLimit reports whether the patches of the file are within their limit. A patch compares
 // each of its items with all items of a list in the manifest, to which it adds new ones. Then it
 // sorts the list, and each step of the sort compares an item with all others, often several times.
@@ -262,11 +257,7 @@ func (c *checker) withinMergeLimit(m *manifests.Object, patch *strict.Node) bool
 func (c *checker) checkReplicas(w *workload, n *strict.Node) {
 	w.Replicas = w.Manifest.Replicas
 	if w.Manifest.Kind.Template == "" {
-		for _, name := range []string{"replicas", "stagger"} {
-			if field := n.Field(name); field.Written() {
-				field.Errorf("needs a workload with a pod template, and %s is a Pod", w.Manifest.Name)
-			}
-		}
+		n.Refuse([]string{"replicas", "stagger"}, "needs a workload with a pod template, and %s is a Pod", w.Manifest.Name)
 		return
 	}
 	field := n.Field("replicas")

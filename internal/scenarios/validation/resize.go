@@ -10,7 +10,6 @@ import (
 // checkResize applies the patch to the pods in their initial state. It does not consider what other
 // steps change before.
 func (c *checker) checkResize(r *format.Resize, n *strict.Node) {
-	c.checkTarget(r.Pod, n)
 	switch {
 	case n.Bad():
 		return
@@ -37,9 +36,8 @@ func (c *checker) checkResize(r *format.Resize, n *strict.Node) {
 func (w *workload) checkResize(r *format.Resize, p profile.Profile, n *strict.Node) {
 	before := w.NewPod(0)
 	admission.Default(before)
-	patched, err := admission.Merge(before, r.JSON())
-	if err != nil {
-		n.Errorf("cannot be applied: %s", err)
+	patched := merge(before, r.JSON(), n)
+	if patched == nil {
 		return
 	}
 	admission.Default(patched)

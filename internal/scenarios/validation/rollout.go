@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/scenarios/format"
@@ -32,10 +33,9 @@ func (c *checker) checkControlPlane() {
 		s.ControlPlane = &format.ControlPlane{}
 	}
 	if !c.controlled() {
-		for _, name := range []string{"services", "traffic"} {
-			if c.spec.Field(name).Written() && !n.Bad() {
-				c.spec.Field(name).Errorf("needs controlPlane: write controlPlane: {}, which turns the controllers on")
-			}
+		if !n.Bad() {
+			c.spec.Refuse([]string{"services", "traffic"},
+				"needs controlPlane: write controlPlane: {}, which turns the controllers on")
 		}
 		return
 	}
@@ -250,18 +250,12 @@ func (c *checker) checkRollout(step *format.Step, n *strict.Node) {
 // begun reports whether the state of a Deployment after the steps before is known.
 func (c *checker) begun(w *workload) bool {
 	if w.rolled == nil {
-		w.rolled = c.admitQuietly(w.Controlled.Deployment)
+		if profiles := c.profiles(); len(profiles) > 0 {
+			w.rolled, _ = admission.AdmitDeployment(profiles[0], w.Controlled.Deployment)
+		}
 		w.revisions = 1
 	}
 	return w.rolled != nil
-}
-
-func (c *checker) admitQuietly(d *appsv1.Deployment) *appsv1.Deployment {
-	for _, p := range c.profiles() {
-		admitted, _ := admission.AdmitDeployment(p, d)
-		return admitted
-	}
-	return nil
 }
 
 // checkUndo reports an undo to a revision that there cannot be.
@@ -342,18 +336,18 @@ func (c *checker) checkPrograms(w *workload, step *format.Step, d *appsv1.Deploy
 		i := slices.IndexFunc(w.scripts, func(old script) bool { return old.spec.Name == s.spec.Name })
 		if i < 0 {
 			w.scripts = append(w.scripts, s)
-		} else {
-			if s.spec.Lease != nil {
-				s.node.Field("lease").Errorf("write the lease in spec.pods: new pods want the same one")
-			}
-			s.spec.Lease = w.scripts[i].spec.Lease
-			w.scripts[i] = s
+			continue
 		}
+		if s.spec.Lease != nil {
+			s.node.Field("lease").Errorf("write the lease in spec.pods: new pods want the same one")
+		}
+		s.spec.Lease = w.scripts[i].spec.Lease
+		w.scripts[i] = s
 	}
 	entry, list := *w.Spec, &strict.Node{Kind: strict.Sequence}
 	entry.Containers = nil
 	for _, s := range w.scripts {
-		if podHas(pod, s.spec.Name) || slices.Contains(n.Items, s.node) {
+		if podutil.Find(pod, s.spec.Name) != nil || slices.Contains(n.Items, s.node) {
 			entry.Containers, list.Items = append(entry.Containers, s.spec), append(list.Items, s.node)
 		}
 	}
@@ -361,7 +355,8 @@ func (c *checker) checkPrograms(w *workload, step *format.Step, d *appsv1.Deploy
 		Controlled: w.Controlled}, errs: w.errs}
 	c.checkContainers(next, list)
 	w.Controlled.Containers[step] = next.Containers
-	w.Notes = append(w.Notes, newNotes(w.Notes, next.Notes)...)
+	isOld := func(note string) bool { return slices.Contains(w.Notes, note) }
+	w.Notes = append(w.Notes, slices.DeleteFunc(next.Notes, isOld)...)
 }
 
 // script is what a file says about a container, and where.
@@ -376,15 +371,6 @@ func scriptsOf(list []format.Container, n *strict.Node) []script {
 		all = append(all, script{spec, n.Index(i)})
 	}
 	return all
-}
-
-func podHas(pod *v1.Pod, name string) bool {
-	has := func(c v1.Container) bool { return c.Name == name }
-	return slices.ContainsFunc(pod.Spec.InitContainers, has) || slices.ContainsFunc(pod.Spec.Containers, has)
-}
-
-func newNotes(old, all []string) []string {
-	return slices.DeleteFunc(slices.Clone(all), func(note string) bool { return slices.Contains(old, note) })
 }
 
 // checkLease checks the lease of a container.

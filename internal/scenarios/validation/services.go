@@ -1,6 +1,7 @@
 package validation
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -8,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/internal/world/apiserver/admission"
@@ -100,14 +103,14 @@ func (c *checker) checkEndpoints(s *v1.Service, name *strict.Node) {
 
 // hasAnyPort reports whether a pod has a port of a Service. A pod has each port that is a number.
 func hasAnyPort(pod *v1.Pod, ports []v1.ServicePort) bool {
-	named := func(name string) bool {
-		return slices.ContainsFunc(slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers),
-			func(c v1.Container) bool {
-				return slices.ContainsFunc(c.Ports, func(p v1.ContainerPort) bool { return p.Name == name })
-			})
+	named := map[string]bool{"": true}
+	for c := range podutil.Containers(&pod.Spec) {
+		for _, p := range c.Ports {
+			named[p.Name] = true
+		}
 	}
 	return len(ports) == 0 || slices.ContainsFunc(ports,
-		func(p v1.ServicePort) bool { return p.TargetPort.StrVal == "" || named(p.TargetPort.StrVal) })
+		func(p v1.ServicePort) bool { return named[p.TargetPort.StrVal] })
 }
 
 func selects(s *v1.Service, pod *v1.Pod) bool {
@@ -126,9 +129,7 @@ func (c *checker) findService(s *format.Service, n *strict.Node) *v1.Service {
 		if at.Bad() {
 			return nil
 		}
-		if object.Namespace == "" {
-			object.Namespace = v1.NamespaceDefault
-		}
+		object.Namespace = cmp.Or(object.Namespace, v1.NamespaceDefault)
 		return object
 	}
 	if s.File != "" {
@@ -205,15 +206,12 @@ func (c *checker) checkTraffic(t *format.Traffic, n *strict.Node) {
 	if s == nil {
 		return
 	}
-	var names []string
-	for i := range s.Spec.Routers {
-		names = append(names, s.Spec.Routers[i].NameOr())
-	}
+	names := printable.Words(s.Spec.Routers, func(r format.Router) string { return r.NameOr() })
 	if t.Router == "" {
 		t.Router = names[0]
 	}
 	if t.Container != "" && c.resolved() && !slices.ContainsFunc(c.workloads,
-		func(w *workload) bool { return selects(s.Object, w.Pod) && podHas(w.Pod, t.Container) }) {
+		func(w *workload) bool { return selects(s.Object, w.Pod) && podutil.Find(w.Pod, t.Container) != nil }) {
 		n.Field("container").Errorf("no pod of the Service %s has a container %s", t.Service, strict.Quote(t.Container))
 	}
 	if !slices.Contains(names, t.Router) {
@@ -233,10 +231,7 @@ func (c *checker) serviceNamed(name string, n *strict.Node) *plan.Service {
 	}
 	s := c.scenario.Service(name)
 	if s == nil {
-		var names []string
-		for i := range c.scenario.Services {
-			names = append(names, c.scenario.Services[i].Spec.Name)
-		}
+		names := printable.Words(c.scenario.Services, func(s plan.Service) string { return s.Spec.Name })
 		n.Errorf("spec.services has no Service %s%s", strict.Quote(name), strict.OrList(name, names))
 	}
 	return s
@@ -244,11 +239,7 @@ func (c *checker) serviceNamed(name string, n *strict.Node) *plan.Service {
 
 // checkWorkload checks an expectation about the state of a Deployment.
 func (c *checker) checkWorkload(e *format.Expect, n *strict.Node) {
-	for _, name := range []string{"pod", "container", "instance", "pods", "observed"} {
-		if field := n.Field(name); field.Written() {
-			field.Errorf("cannot be used with workload")
-		}
-	}
+	n.Refuse([]string{"pod", "container", "instance", "pods", "observed"}, "cannot be used with workload")
 	if w := c.deployment(e.Workload, n); w != nil {
 		e.Status.CheckWorkload(n.Field("status"))
 		e.Becomes.CheckWorkload(n.Field("becomes"))
@@ -258,11 +249,8 @@ func (c *checker) checkWorkload(e *format.Expect, n *strict.Node) {
 
 // checkLost checks an expectation about lost requests.
 func (c *checker) checkLost(e *format.Expect, n *strict.Node) {
-	for _, name := range []string{"pod", "container", "instance", "pods", "count", "observed", "workload"} {
-		if field := n.Field(name); field.Written() {
-			field.Errorf("cannot be used with lost")
-		}
-	}
+	n.Refuse([]string{"pod", "container", "instance", "pods", "count", "observed", "workload"},
+		"cannot be used with lost")
 	if !c.controlled() {
 		n.Field("lost").Errorf("needs controlPlane, services and traffic")
 		return

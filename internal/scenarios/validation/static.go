@@ -33,7 +33,6 @@ func (c *checker) checkStatic(w *workload, n *strict.Node) {
 
 // checkManifests reports target pods that are not static.
 func (c *checker) checkManifests(pod string, n *strict.Node) {
-	c.checkTarget(pod, n)
 	for _, w := range c.matching(pod) {
 		if !w.Spec.Static && !n.Bad() {
 			n.Errorf("needs a static pod, and %s has no static: true in spec.pods", w.Manifest.Name)
@@ -53,9 +52,8 @@ func (c *checker) checkSetManifest(s *format.SetManifest, n *strict.Node) {
 }
 
 func (w *workload) checkManifest(s *format.SetManifest, n *strict.Node) {
-	patched, err := admission.Merge(w.Pod, s.JSON())
-	if err != nil {
-		n.Errorf("cannot be applied: %s", err)
+	patched := merge(w.Pod, s.JSON(), n)
+	if patched == nil {
 		return
 	}
 	for _, name := range []string{"name", "namespace", "uid"} {
@@ -75,16 +73,11 @@ func (w *workload) checkManifest(s *format.SetManifest, n *strict.Node) {
 
 // checkContainers reports changes for which the programs of the scenario are not made.
 func (w *workload) checkContainers(patched *v1.Pod, n *strict.Node) {
-	names := func(pod *v1.Pod) (list [2][]string) {
-		for _, c := range pod.Spec.InitContainers {
-			list[0] = append(list[0], c.Name)
-		}
-		for _, c := range pod.Spec.Containers {
-			list[1] = append(list[1], c.Name)
-		}
-		return list
+	same := func(a, b []v1.Container) bool {
+		return slices.EqualFunc(a, b, func(a, b v1.Container) bool { return a.Name == b.Name })
 	}
-	if !reflect.DeepEqual(names(patched), names(w.Pod)) {
+	if !same(patched.Spec.InitContainers, w.Pod.Spec.InitContainers) ||
+		!same(patched.Spec.Containers, w.Pod.Spec.Containers) {
 		n.Field("spec").Errorf("a step cannot add or remove containers of a static pod yet")
 		return
 	}
@@ -109,12 +102,8 @@ func nodeIn(patch *strict.Node, pod *v1.Pod, field string, otherwise *strict.Nod
 
 // answersEndpoints reports whether a rule of a container has answers by endpoint.
 func (w *workload) answersEndpoints(container string) bool {
-	for i := range w.Spec.Containers {
-		if c := &w.Spec.Containers[i]; c.Name == container {
-			return slices.ContainsFunc(c.Behavior, func(r format.Rule) bool { return len(r.Endpoints) > 0 })
-		}
-	}
-	return false
+	c := w.Spec.Container(container)
+	return c != nil && slices.ContainsFunc(c.Behavior, func(r format.Rule) bool { return len(r.Endpoints) > 0 })
 }
 
 // sameEndpoints reports whether the probes and hooks of two versions of a container ask at the same

@@ -1,12 +1,14 @@
 package validation
 
 import (
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios/format"
@@ -39,24 +41,28 @@ func (c *checker) checkAction(s *format.Step, n *strict.Node) {
 	case 1:
 		field := n.Field(actions[0].Name)
 		s.ActionText = field.Text()
-		if s.Rollout != nil {
-			c.checkRollout(s, field)
-			return
-		}
-		c.checkActionOf(actions[0].Value, field)
+		c.checkActionOf(s, actions[0], field)
 	default:
-		var names []string
-		for _, a := range actions {
-			names = append(names, a.Name)
-		}
+		names := printable.Words(actions, func(a format.Action) string { return a.Name })
 		n.Errorf("has several actions, %s: write a step for each", strings.Join(names, " and "))
 	}
 }
 
-func (c *checker) checkActionOf(a any, n *strict.Node) {
-	switch a := a.(type) {
+// checkActionOf checks an action: the pods that it applies to, its times, and what it has beside
+// them.
+func (c *checker) checkActionOf(s *format.Step, action format.Action, n *strict.Node) {
+	for field, v := range reflect.ValueOf(action.Value).Elem().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if d, is := v.Interface().(*value.Draw); is {
+			checkFor(d, n.Field(name))
+		}
+		if name == "pod" {
+			c.checkTarget(v.String(), n)
+		}
+	}
+	switch a := action.Value.(type) {
 	case *format.Delete:
-		c.checkDelete(a, n)
+		checkDelete(a, n)
 	case *format.Kill:
 		c.checkKill(a, n)
 	case *format.SetDelays:
@@ -71,24 +77,16 @@ func (c *checker) checkActionOf(a any, n *strict.Node) {
 		c.checkSetManifest(a, n)
 	case *format.RemoveManifest:
 		c.checkManifests(a.Pod, n)
-	case *format.Evict:
-		c.checkTarget(a.Pod, n)
-	case *format.RestartKubelet:
-		checkFor(a.Downtime, n.Field("downtime"))
-	case *format.RebootNode:
-		checkFor(a.Downtime, n.Field("downtime"))
 	case *format.ShutdownNode:
 		c.checkShutdownNode(n)
-	case *format.APIDown:
-		checkFor(a.For, n.Field("for"))
 	case *format.RuntimeDown:
 		checkRuntimeDown(a, n)
-	case *format.RegistryDown:
-		checkFor(a.For, n.Field("for"))
 	case *format.StepClock:
 		c.checkStepClock(a, n)
 	case *format.Scale:
 		c.checkScale(a, n)
+	case *format.Rollout:
+		c.checkRollout(s, n)
 	}
 }
 
@@ -123,8 +121,7 @@ func (c *checker) checkTarget(pod string, n *strict.Node) {
 // form.
 var isReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]{0,255}[A-Za-z0-9_])?$`)
 
-func (c *checker) checkDelete(d *format.Delete, n *strict.Node) {
-	c.checkTarget(d.Pod, n)
+func checkDelete(d *format.Delete, n *strict.Node) {
 	longest := int64(value.MaxDuration.Seconds())
 	if g := d.GracePeriodSeconds; g != nil && (*g < 0 || *g > longest) {
 		n.Field("gracePeriodSeconds").Errorf("must be from 0 to %d, not %d", longest, *g)
@@ -132,7 +129,6 @@ func (c *checker) checkDelete(d *format.Delete, n *strict.Node) {
 }
 
 func (c *checker) checkKill(k *format.Kill, n *strict.Node) {
-	c.checkTarget(k.Pod, n)
 	if n.Bad() || n.Field("pod").Bad() {
 		return
 	}
@@ -154,14 +150,12 @@ func (c *checker) checkKill(k *format.Kill, n *strict.Node) {
 
 func checkSetDelays(s *format.SetDelays, n *strict.Node) {
 	checkDelays(n.Field("delays"), s.Delays)
-	checkFor(s.For, n.Field("for"))
 	if s.Delays == nil && !n.Field("delays").Bad() {
 		n.Field("delays").Errorf("is required: list the delays to change")
 	}
 }
 
 func checkRuntimeDown(r *format.RuntimeDown, n *strict.Node) {
-	checkFor(r.For, n.Field("for"))
 	condition := n.Field("condition")
 	if condition.Written() && !condition.Bad() && r.Condition != fakeruntime.RuntimeReady &&
 		r.Condition != fakeruntime.NetworkReady {

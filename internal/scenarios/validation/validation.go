@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
@@ -136,11 +137,7 @@ func (c *checker) checkVersions() {
 }
 
 func listVersions(versions []value.Version) string {
-	var names []string
-	for _, v := range versions {
-		names = append(names, v.String())
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(printable.Words(versions, value.Version.String), ", ")
 }
 
 // Usage counts what the scenarios of a file use, against the limits of a file.

@@ -7,6 +7,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/world/apiserver/admission"
@@ -35,22 +37,17 @@ type workload struct {
 	byName map[string]*v1.Container
 }
 
-// allContainers returns the containers of the pod, init containers first.
+// allContainers returns the containers of the pod, init containers first, and the ephemeral ones
+// that steps add.
 func (w *workload) allContainers() []*v1.Container {
-	var all []*v1.Container
-	for _, list := range [][]v1.Container{w.Pod.Spec.InitContainers, w.Pod.Spec.Containers} {
-		for i := range list {
-			all = append(all, &list[i])
-		}
-	}
-	return all
+	return append(slices.Collect(podutil.Containers(&w.Pod.Spec)), w.Ephemeral...)
 }
 
 // container returns a container of the pod, or an ephemeral container that a step adds, or nil.
 func (w *workload) container(name string) *v1.Container {
 	if w.byName == nil {
 		w.byName = map[string]*v1.Container{}
-		for _, c := range slices.Backward(append(w.allContainers(), w.Ephemeral...)) {
+		for _, c := range slices.Backward(w.allContainers()) {
 			w.byName[c.Name] = c
 		}
 	}
@@ -63,12 +60,8 @@ func (w *workload) hasSeveralContainers() bool {
 
 // containerNames returns the names of the containers to suggest.
 func (w *workload) containerNames() []string {
-	var names []string
-	all := append(w.allContainers(), w.Ephemeral...)
-	for _, c := range all[:min(len(all), strict.MaxSuggestions)] {
-		names = append(names, c.Name)
-	}
-	return names
+	all := w.allContainers()
+	return printable.Words(all[:min(len(all), strict.MaxSuggestions)], func(c *v1.Container) string { return c.Name })
 }
 
 // makePod applies the patch and sets the defaults. It checks a patched pod again.
@@ -92,12 +85,9 @@ func (w *workload) patched() *v1.Pod {
 		return nil
 	}
 	patched := apply(w.Spec.Patch.Nodes, w.Pod)
-	w.unread = w.unread || patched == nil || !allContainersRead(w.Spec.Patch.Nodes)
+	unread := func(n *strict.Node) bool { return !containersRead(n) }
+	w.unread = w.unread || patched == nil || slices.ContainsFunc(w.Spec.Patch.Nodes, unread)
 	return patched
-}
-
-func allContainersRead(patches []*strict.Node) bool {
-	return !slices.ContainsFunc(patches, func(n *strict.Node) bool { return !containersRead(n) })
 }
 
 // containersRead reports whether the containers in a pod or patch, and their names, could be read.
@@ -126,16 +116,24 @@ func apply(patches []*strict.Node, pod *v1.Pod) *v1.Pod {
 		if n.Kind != strict.Mapping {
 			return nil
 		}
-		patched, err := admission.Merge(pod, n.JSON())
-		if err != nil {
-			if !n.Bad() { // otherwise the invalid parts may be the reason
-				n.Errorf("cannot be applied: %s", err)
-			}
+		if pod = merge(pod, n.JSON(), n); pod == nil {
 			return nil
 		}
-		pod = patched
 	}
 	return pod
+}
+
+// merge returns the pod with a strategic merge patch, or nil after reporting why it cannot be
+// applied. Of a bad patch, the invalid parts may be the reason.
+func merge(pod *v1.Pod, patch []byte, n *strict.Node) *v1.Pod {
+	patched, err := admission.Merge(pod, patch)
+	if err != nil {
+		if !n.Bad() {
+			n.Errorf("cannot be applied: %s", err)
+		}
+		return nil
+	}
+	return patched
 }
 
 // podNames returns the names to suggest: of the workloads, and of the first ten pods of each.
