@@ -51,7 +51,9 @@ func (x *expander) expand(y *yaml.Node, n *Node, depth int) *Node {
 		}
 	case yaml.MappingNode:
 		x.checkTag(y, n)
-		x.mapping(y, n, depth)
+		has := map[string]bool{} // also those of its merge keys (<<)
+		x.entries(y, n, has, depth)
+		x.merges(y, n, has, depth)
 	}
 	return n
 }
@@ -84,13 +86,12 @@ func (x *expander) giveUp(n *Node, format string, args ...any) {
 }
 
 func (x *expander) alias(y *yaml.Node, n *Node, depth int) *Node {
-	target := y.Alias
-	if x.open[target] {
+	if x.open[y.Alias] {
 		x.count(n, depth)
 		n.Errorf("the alias *%s is inside the value that it stands for", y.Value)
 		return n
 	}
-	return x.expand(target, n, depth)
+	return x.expand(y.Alias, n, depth)
 }
 
 func (x *expander) scalar(y *yaml.Node, n *Node) {
@@ -113,14 +114,6 @@ type entry struct {
 	item *Node
 }
 
-// mapping fills n with the entries of a mapping and then with those of its merge keys (<<) that n
-// does not have.
-func (x *expander) mapping(y *yaml.Node, n *Node, depth int) {
-	has := map[string]bool{}
-	x.entries(y, n, has, depth)
-	x.merges(y, n, has, depth)
-}
-
 // entries adds the entries of y that n does not have, without those of merge keys. It expands the
 // others too, which finds the mistakes in them and counts them.
 func (x *expander) entries(y *yaml.Node, n *Node, has map[string]bool, depth int) {
@@ -131,20 +124,19 @@ func (x *expander) entries(y *yaml.Node, n *Node, has map[string]bool, depth int
 			return
 		}
 		name, isName := keyName(key)
+		refuse := func(format string, args ...any) {
+			x.count(n, depth)
+			n.wrong = true
+			n.errorAt(pos, format, args...)
+		}
 		switch first, twice := own[name]; {
 		case key.Kind != yaml.ScalarNode:
-			x.count(n, depth)
-			n.wrong = true
-			n.errorAt(pos, "a key must be text, not a mapping or list")
+			refuse("a key must be text, not a mapping or list")
 		case isMerge(key):
 		case key.Style&yaml.TaggedStyle != 0:
-			x.count(n, depth)
-			n.wrong = true
-			n.errorAt(pos, "the tag %s is not supported: leave it out", key.ShortTag())
+			refuse("the tag %s is not supported: leave it out", key.ShortTag())
 		case !isName:
-			x.count(n, depth)
-			n.wrong = true
-			n.errorAt(pos, "a key must be text: put %s in quotes", Quote(key.Value))
+			refuse("a key must be text: put %s in quotes", Quote(key.Value))
 		case twice:
 			x.count(n, depth)
 			(&Node{parent: n, step: step(key.Value)}).errorAt(pos, "this key is already set in line %d", first.line)

@@ -234,44 +234,18 @@ func (n *Node) describe() string {
 // Text returns the node on one line, in YAML's flow style and in the order of the file, without the
 // fields named in omit.
 func (n *Node) Text(omit ...string) string {
-	var b strings.Builder
-	n.write(&b, omit)
-	return b.String()
-}
-
-func (n *Node) write(b *strings.Builder, omit []string) {
-	switch n.Kind {
-	case Mapping:
-		open := "{"
-		for i, k := range n.Keys {
-			if slices.Contains(omit, k.Name) {
-				continue
-			}
-			name := k.Name
-			if k.Pos.Line == 0 && !plainKey.MatchString(name) {
-				name = printable.Text(strconv.Quote(name))
-			}
-			b.WriteString(open + name + ": ")
-			n.Items[i].write(b, nil)
-			open = ", "
+	key := func(k Key) string {
+		if k.Pos.Line == 0 && !plainKey.MatchString(k.Name) {
+			return printable.Text(strconv.Quote(k.Name))
 		}
-		b.WriteString(strings.TrimSuffix(open, ", ") + "}")
-	case Sequence:
-		b.WriteString("[")
-		for i, item := range n.Items {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			item.write(b, nil)
-		}
-		b.WriteString("]")
-	case Scalar:
-		if n.quoted {
-			b.WriteString(strconv.Quote(n.Value))
-		} else {
-			b.WriteString(n.Value)
-		}
+		return k.Name
 	}
+	return n.inFlow(key, func(n *Node) string {
+		if n.quoted {
+			return strconv.Quote(n.Value)
+		}
+		return n.Value
+	}, omit...)
 }
 
 // Quote quotes text from a file, shortened if it is long.

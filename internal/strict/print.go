@@ -83,21 +83,31 @@ func (n *Node) listsMappings() bool {
 
 // flow returns the node on one line, so that it can be read again.
 func (n *Node) flow() string {
+	return n.inFlow(func(k Key) string { return Quoted(k.Name) }, func(n *Node) string {
+		if n.Tag == "!!str" {
+			return Quoted(n.Value)
+		}
+		return cmp.Or(n.Value, "null")
+	})
+}
+
+// inFlow returns the node on one line, with a notation of its keys and scalars, without the fields
+// named in omit.
+func (n *Node) inFlow(key func(Key) string, scalar func(*Node) string, omit ...string) string {
 	var list []string
 	for i, item := range n.Items {
-		text := item.flow()
-		if n.Kind == Mapping {
-			text = Quoted(n.Keys[i].Name) + ": " + text
+		switch {
+		case n.Kind == Sequence:
+			list = append(list, item.inFlow(key, scalar))
+		case !slices.Contains(omit, n.Keys[i].Name):
+			list = append(list, key(n.Keys[i])+": "+item.inFlow(key, scalar))
 		}
-		list = append(list, text)
 	}
-	switch text := strings.Join(list, ", "); {
-	case n.Kind == Mapping:
+	switch text := strings.Join(list, ", "); n.Kind {
+	case Mapping:
 		return "{" + text + "}"
-	case n.Kind == Sequence:
+	case Sequence:
 		return "[" + text + "]"
-	case n.Tag == "!!str":
-		return Quoted(n.Value)
 	}
-	return cmp.Or(n.Value, "null")
+	return scalar(n)
 }

@@ -14,7 +14,11 @@ func decodeScalar(n *Node, v reflect.Value) {
 	}
 	switch v.Kind() {
 	case reflect.String:
-		decodeString(n, v)
+		if n.Tag != "!!str" && n.Tag != "!!timestamp" {
+			n.Errorf("must be a string, not %s: put it in quotes", n.describe())
+			return
+		}
+		v.SetString(n.Value)
 	case reflect.Bool:
 		if n.Tag != "!!bool" {
 			n.Errorf("must be true or false, not %s", n.describe())
@@ -31,15 +35,6 @@ func decodeScalar(n *Node, v reflect.Value) {
 		v.SetFloat(f)
 	default:
 		decodeInt(n, v)
-	}
-}
-
-func decodeString(n *Node, v reflect.Value) {
-	switch n.Tag {
-	case "!!str", "!!timestamp":
-		v.SetString(n.Value)
-	default:
-		n.Errorf("must be a string, not %s: put it in quotes", n.describe())
 	}
 }
 

@@ -52,7 +52,7 @@ func (a *Answer) UnmarshalText(text []byte) error {
 	a.Word = words[0]
 	if _, isCode := ParseCode(a.Word); !isCode && !IsName(a.Word) {
 		return fmt.Errorf("%s is neither a word such as ok nor a code such as 503%s", strict.Quote(a.Word),
-			strict.DidYouMean(a.Word, []string{withDigits(a.Word)}))
+			strict.DidYouMean(a.Word, []string{WithDigits(a.Word)}))
 	}
 	if a.In != nil && (a.Word == Hang || a.Word == Stall) {
 		return fmt.Errorf("%s cannot be used with \"in\": it has no latency", a.Word)
@@ -60,9 +60,9 @@ func (a *Answer) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// withDigits returns the code that a word with letters in place of digits stands for, such as 503
+// WithDigits returns the code that a word with letters in place of digits stands for, such as 503
 // for 5o3, or an empty string.
-func withDigits(word string) string {
+func WithDigits(word string) string {
 	text := strings.NewReplacer("o", "0", "O", "0", "l", "1", "I", "1").Replace(word)
 	if _, isCode := ParseCode(text); !isCode {
 		return ""

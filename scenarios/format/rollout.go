@@ -73,21 +73,6 @@ type Rollout struct {
 	Containers []Container                  `json:"containers,omitempty"` // only with Template: how the new pods behave
 }
 
-// Variants returns the names of the changes that are set.
-func (r *Rollout) Variants() []string {
-	var names []string
-	for _, v := range []struct {
-		name string
-		set  bool
-	}{{"template", r.Template != nil}, {"restart", r.Restart}, {"undo", r.Undo != nil}, {"pause", r.Pause},
-		{"resume", r.Resume}, {"spec", r.Spec != nil}} {
-		if v.set {
-			names = append(names, v.name)
-		}
-	}
-	return names
-}
-
 // RestartedAt is the annotation that kubectl rollout restart sets.
 const RestartedAt = "kubectl.kubernetes.io/restartedAt"
 

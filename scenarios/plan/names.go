@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/scenarios/format"
 )
 
@@ -70,7 +72,7 @@ func (s *Scenario) Add(w *Workload) {
 	if s.byName == nil {
 		s.byName = map[string][]*Workload{}
 	}
-	w.Index, w.admitted = len(s.Workloads), &admitted{}
+	w.Index, w.admitted = len(s.Workloads), &admitted{pods: map[admittedBy]func() (*v1.Pod, error){}}
 	s.Workloads = append(s.Workloads, w)
 	s.byName[w.Manifest.Name] = append(s.byName[w.Manifest.Name], w)
 	if stem := w.podStem(); stem != w.Manifest.Name && w.Controlled == nil {

@@ -11,24 +11,25 @@ import (
 func KnownVersions() []value.Version {
 	var versions []value.Version
 	for _, name := range profile.NamesWithPreviews() {
-		v, err := value.ParseVersion(name)
-		if err != nil {
-			panic(err) // the profiles are part of this module
-		}
-		versions = append(versions, v)
+		versions = append(versions, versionOf(name))
 	}
 	return versions
+}
+
+// versionOf returns the version of a profile.
+func versionOf(name string) value.Version {
+	v, err := value.ParseVersion(name)
+	if err != nil {
+		panic(err) // the profiles are part of this module
+	}
+	return v
 }
 
 // SelectVersions returns the known versions that any of the ranges selects, oldest first. Without
 // ranges it returns the newest known release.
 func SelectVersions(ranges []value.VersionRange) []value.Version {
 	if len(ranges) == 0 {
-		newest, err := value.ParseVersion(profile.Newest().Version)
-		if err != nil {
-			panic(err) // the profiles are part of this module
-		}
-		return []value.Version{newest}
+		return []value.Version{versionOf(profile.Newest().Version)}
 	}
 	return slices.DeleteFunc(KnownVersions(), func(v value.Version) bool {
 		return !slices.ContainsFunc(ranges, func(r value.VersionRange) bool { return r.Selects(v) })

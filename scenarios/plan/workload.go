@@ -32,22 +32,16 @@ type Workload struct {
 	admitted   *admitted
 }
 
-// admitted are the pods of a workload that API servers have admitted. Runs at the same time share
-// them.
+// admitted are the pods of a workload that API servers have admitted, or why not. Runs at the same
+// time share them.
 type admitted struct {
 	mu   sync.Mutex
-	pods map[admittedBy]apiAnswer
+	pods map[admittedBy]func() (*v1.Pod, error)
 }
 
 type admittedBy struct {
 	release profile.Profile
 	replica int
-}
-
-// apiAnswer is the answer of an API server about a pod.
-type apiAnswer struct {
-	pod *v1.Pod
-	err error
 }
 
 // pod returns the pod of a replica as the API server of a release stores it, or the error of the
@@ -56,15 +50,10 @@ func (a *admitted) pod(w *Workload, release profile.Profile, replica int) (*v1.P
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	key := admittedBy{release, replica}
-	answer, known := a.pods[key]
-	if !known {
-		if a.pods == nil {
-			a.pods = map[admittedBy]apiAnswer{}
-		}
-		answer.pod, answer.err = admission.Admit(release, w.NewPod(replica))
-		a.pods[key] = answer
+	if a.pods[key] == nil {
+		a.pods[key] = sync.OnceValues(func() (*v1.Pod, error) { return admission.Admit(release, w.NewPod(replica)) })
 	}
-	return answer.pod, answer.err
+	return a.pods[key]()
 }
 
 // Key returns the namespace/name of a replica.

@@ -27,15 +27,24 @@ type field[T any] struct {
 	detail func(*T) (value.Scalar, bool)
 }
 
+func textField[T any](name string, get func(*T) string, words ...string) field[T] {
+	return field[T]{name, value.Text, func(of *T) value.Scalar { return value.TextOf(get(of)) }, words, nil}
+}
+
+func boolField[T any](name string, get func(*T) bool) field[T] {
+	return field[T]{name, value.Bool, func(of *T) value.Scalar { return value.BoolOf(get(of)) }, nil, nil}
+}
+
+func intField[T any, N int32 | int64](name string, get func(*T) N) field[T] {
+	return field[T]{name, value.Int, func(of *T) value.Scalar { return value.IntOf(int64(get(of))) }, nil, nil}
+}
+
 var podFields = []field[trace.PodStatus]{
-	{"phase", value.Text, func(s *trace.PodStatus) value.Scalar { return value.TextOf(s.Phase) },
-		[]string{"Pending", "Running", "Succeeded", "Failed"}, nil},
-	{"reason", value.Text, func(s *trace.PodStatus) value.Scalar { return value.TextOf(s.Reason) }, nil, nil},
-	{"initialized", value.Bool, func(s *trace.PodStatus) value.Scalar { return value.BoolOf(s.Initialized) }, nil, nil},
-	{"containersReady", value.Bool, func(s *trace.PodStatus) value.Scalar {
-		return value.BoolOf(s.ContainersReady)
-	}, nil, nil},
-	{"ready", value.Bool, func(s *trace.PodStatus) value.Scalar { return value.BoolOf(s.Ready) }, nil, nil},
+	textField("phase", func(s *trace.PodStatus) string { return s.Phase }, "Pending", "Running", "Succeeded", "Failed"),
+	textField("reason", func(s *trace.PodStatus) string { return s.Reason }),
+	boolField("initialized", func(s *trace.PodStatus) bool { return s.Initialized }),
+	boolField("containersReady", func(s *trace.PodStatus) bool { return s.ContainersReady }),
+	boolField("ready", func(s *trace.PodStatus) bool { return s.Ready }),
 	conditionField("podScheduled", "PodScheduled"),
 	conditionField("podReadyToStartContainers", "PodReadyToStartContainers"),
 	conditionField("disruptionTarget", "DisruptionTarget"),
@@ -88,17 +97,12 @@ func timeOf(t *virtual.Time) (value.Scalar, bool) {
 }
 
 var containerFields = []field[trace.ContainerStatus]{
-	{"state", value.Text, func(s *trace.ContainerStatus) value.Scalar { return value.TextOf(s.State) },
-		[]string{"waiting", "running", "terminated"}, nil},
-	{"reason", value.Text, func(s *trace.ContainerStatus) value.Scalar { return value.TextOf(s.Reason) }, nil, nil},
-	{"exitCode", value.Int, func(s *trace.ContainerStatus) value.Scalar {
-		return value.IntOf(int64(s.ExitCode))
-	}, nil, nil},
-	{"started", value.Bool, func(s *trace.ContainerStatus) value.Scalar { return value.BoolOf(s.Started) }, nil, nil},
-	{"ready", value.Bool, func(s *trace.ContainerStatus) value.Scalar { return value.BoolOf(s.Ready) }, nil, nil},
-	{"restartCount", value.Int, func(s *trace.ContainerStatus) value.Scalar {
-		return value.IntOf(int64(s.RestartCount))
-	}, nil, nil},
+	textField("state", func(s *trace.ContainerStatus) string { return s.State }, "waiting", "running", "terminated"),
+	textField("reason", func(s *trace.ContainerStatus) string { return s.Reason }),
+	intField("exitCode", func(s *trace.ContainerStatus) int32 { return s.ExitCode }),
+	boolField("started", func(s *trace.ContainerStatus) bool { return s.Started }),
+	boolField("ready", func(s *trace.ContainerStatus) bool { return s.Ready }),
+	intField("restartCount", func(s *trace.ContainerStatus) int32 { return s.RestartCount }),
 	detailField("image", value.Text,
 		func(d *trace.ContainerDetails) (value.Scalar, bool) { return value.TextOf(d.Image), true }),
 	detailField("startedAt", value.Time,
@@ -145,16 +149,14 @@ var (
 )
 
 var recordFields = []field[trace.Record]{
-	{"graceSeconds", value.Int, func(r *trace.Record) value.Scalar { return value.IntOf(r.GraceSeconds) }, nil, nil},
-	{"exitCode", value.Int, func(r *trace.Record) value.Scalar { return value.IntOf(int64(r.ExitCode)) }, nil, nil},
-	{"probe", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(string(r.Probe)) }, probes, nil},
-	{"result", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(string(r.Result)) }, results, nil},
+	intField("graceSeconds", func(r *trace.Record) int64 { return r.GraceSeconds }),
+	intField("exitCode", func(r *trace.Record) int32 { return r.ExitCode }),
+	textField("probe", func(r *trace.Record) string { return string(r.Probe) }, probes...),
+	textField("result", func(r *trace.Record) string { return string(r.Result) }, results...),
 	{"took", value.Time, func(r *trace.Record) value.Scalar { return value.TimeOf(r.Took) }, nil, nil},
-	{"type", value.Text, func(r *trace.Record) value.Scalar {
-		return value.TextOf(r.Type)
-	}, []string{"Normal", "Warning"}, nil},
-	{"reason", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(r.Reason) }, nil, nil},
-	{"message", value.Text, func(r *trace.Record) value.Scalar { return value.TextOf(r.Message) }, nil, nil},
+	textField("type", func(r *trace.Record) string { return r.Type }, "Normal", "Warning"),
+	textField("reason", func(r *trace.Record) string { return r.Reason }),
+	textField("message", func(r *trace.Record) string { return r.Message }),
 }
 
 func find[T any](fields []field[T], name string) *field[T] {

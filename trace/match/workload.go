@@ -10,26 +10,17 @@ import (
 // status' waits for (DeploymentComplete in pkg/controller/deployment/util/deployment_util.go at
 // v1.37.0); reason is that of the condition Progressing.
 var workloadFields = []field[trace.Workload]{
-	{"complete", value.Bool, func(w *trace.Workload) value.Scalar { return value.BoolOf(w.Complete()) }, nil, nil},
-	{"reason", value.Text,
-		func(w *trace.Workload) value.Scalar { return value.TextOf(w.Condition("Progressing").Reason) },
-		[]string{"", "NewReplicaSetCreated", "FoundNewReplicaSet", "ReplicaSetUpdated", "NewReplicaSetAvailable",
-			"ProgressDeadlineExceeded", "DeploymentPaused", "DeploymentResumed", "ReplicaSetCreateError"}, nil},
-	{"available", value.Bool, func(w *trace.Workload) value.Scalar {
-		return value.BoolOf(w.Condition("Available").Status == "True")
-	}, nil, nil},
-	count("desiredReplicas", func(w *trace.Workload) int32 { return w.Desired }),
-	count("replicas", func(w *trace.Workload) int32 { return w.Replicas }),
-	count("updatedReplicas", func(w *trace.Workload) int32 { return w.Updated }),
-	count("readyReplicas", func(w *trace.Workload) int32 { return w.Ready }),
-	count("availableReplicas", func(w *trace.Workload) int32 { return w.Available }),
-	count("terminatingReplicas", func(w *trace.Workload) int32 { return w.Terminating }),
-}
-
-func count(name string, get func(*trace.Workload) int32) field[trace.Workload] {
-	return field[trace.Workload]{name, value.Int, func(w *trace.Workload) value.Scalar {
-		return value.IntOf(int64(get(w)))
-	}, nil, nil}
+	boolField("complete", (*trace.Workload).Complete),
+	textField("reason", func(w *trace.Workload) string { return w.Condition("Progressing").Reason },
+		"", "NewReplicaSetCreated", "FoundNewReplicaSet", "ReplicaSetUpdated", "NewReplicaSetAvailable",
+		"ProgressDeadlineExceeded", "DeploymentPaused", "DeploymentResumed", "ReplicaSetCreateError"),
+	boolField("available", func(w *trace.Workload) bool { return w.Condition("Available").Status == "True" }),
+	intField("desiredReplicas", func(w *trace.Workload) int32 { return w.Desired }),
+	intField("replicas", func(w *trace.Workload) int32 { return w.Replicas }),
+	intField("updatedReplicas", func(w *trace.Workload) int32 { return w.Updated }),
+	intField("readyReplicas", func(w *trace.Workload) int32 { return w.Ready }),
+	intField("availableReplicas", func(w *trace.Workload) int32 { return w.Available }),
+	intField("terminatingReplicas", func(w *trace.Workload) int32 { return w.Terminating }),
 }
 
 // Workload reports whether the state of a Deployment meets all conditions. It returns false if the

@@ -37,7 +37,8 @@ func (d *Driver) take(i int, step *format.Step) bool {
 		})
 	case *format.Debug:
 		return d.change(action, step.ActionText, func(p *plan.PlannedPod, namespace, name string) error {
-			return d.world.AddEphemeralContainer(namespace, name, *a.Container.DeepCopy(), p.Ephemeral[a.Container.Name])
+			return d.world.AddEphemeralContainer(namespace, name, *a.Container.DeepCopy(),
+				p.Ephemeral[a.Container.Name])
 		})
 	case *format.Resize:
 		return d.change(action, step.ActionText, func(_ *plan.PlannedPod, namespace, name string) error {
@@ -136,7 +137,8 @@ func (d *Driver) kill(k *format.Kill) bool {
 }
 
 // change changes pods through the API, with a record of a step for each.
-func (d *Driver) change(a format.Action, text string, change func(p *plan.PlannedPod, namespace, name string) error) bool {
+func (d *Driver) change(a format.Action, text string,
+	change func(p *plan.PlannedPod, namespace, name string) error) bool {
 	return d.eachPod(a.Target, func(p *plan.PlannedPod) bool {
 		patch, is := a.Value.(*format.PatchPod)
 		if !d.hasObject(p) || is && d.refuses(patch, p) {

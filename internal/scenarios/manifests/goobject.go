@@ -42,7 +42,7 @@ func Marshal(object APIObject) ([]byte, error) {
 		return nil, err
 	}
 	object = object.DeepCopyObject().(APIObject)
-	object.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(kind.apiVersion, kind.Kind))
+	object.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(kind.APIVersion, kind.Kind))
 	return json.Marshal(object)
 }
 

@@ -109,7 +109,7 @@ func (f *Objects) object(n, apiVersion, kind *strict.Node) {
 		}
 	case w == nil:
 		f.others = append(f.others, n)
-	case !apiVersionIs(apiVersion, kind, w.apiVersion):
+	case !apiVersionIs(apiVersion, kind, w.APIVersion):
 		if !isList {
 			f.refuse(n)
 		}
@@ -211,7 +211,7 @@ func (f *Objects) manifest(n *strict.Node, kind *workloadKind) {
 	m := &Object{Kind: kind, Node: n, Name: cmp.Or(valueOf(name), valueOf(n.Find("metadata.generateName")))}
 	f.Broken = f.Broken || m.Name == "" || name.Bad()
 	namespace := valueOf(n.Find("metadata.namespace"))
-	id := kind.apiVersion + "/" + kind.Kind + "/" + cmp.Or(namespace, v1.NamespaceDefault) + "/" + m.Name
+	id := kind.APIVersion + "/" + kind.Kind + "/" + cmp.Or(namespace, v1.NamespaceDefault) + "/" + m.Name
 	if first, twice := f.names[id]; twice && valueOf(name) != "" {
 		name.Errorf("the %s %s is already defined in line %d", kind.Kind, m.Name, first.Line)
 		return
@@ -328,7 +328,7 @@ func (f *Objects) RefuseOthers() {
 			continue
 		}
 		if w := KindNamed(n.Field("kind").Value); w != nil {
-			apiVersionIs(n.Field("apiVersion"), n.Field("kind"), w.apiVersion)
+			apiVersionIs(n.Field("apiVersion"), n.Field("kind"), w.APIVersion)
 		} else {
 			n.Field("kind").Errorf("unknown kind %s%s: a scenario file contains only workloads and Scenario documents",
 				strict.Quote(n.Field("kind").Value),

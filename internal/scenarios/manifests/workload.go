@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/internal/strict"
@@ -152,7 +153,7 @@ var Workloads = strings.Join(WorkloadKinds(), ", ") + ", or a custom resource wi
 // IsWorkload reports whether objects with this apiVersion and built-in kind create pods.
 func IsWorkload(apiVersion, kind string) bool {
 	w := KindNamed(kind)
-	return w != nil && w.apiVersion == apiVersion
+	return w != nil && w.APIVersion == apiVersion
 }
 
 // Object is a workload: a pod, or an object with a pod template. It comes from a file or from a Go
@@ -174,7 +175,7 @@ type Object struct {
 
 // YAML returns the object as it is written, with the apiVersion and kind that a list gives it.
 func (m *Object) YAML() string {
-	for _, of := range [][2]string{{"apiVersion", m.Kind.apiVersion}, {"kind", m.Kind.Kind}} {
+	for _, of := range [][2]string{{"apiVersion", m.Kind.APIVersion}, {"kind", m.Kind.Kind}} {
 		if !m.Node.Field(of[0]).Written() {
 			m.Node.Put(of[0], of[0], strict.Scalar, of[1])
 		}
@@ -184,7 +185,7 @@ func (m *Object) YAML() string {
 
 // workloadKind is a kind of object that creates pods.
 type workloadKind struct {
-	apiVersion, Kind string
+	APIVersion, Kind string
 	// Template is the path of the pod template; empty if the object is the pod.
 	Template string
 	// Count is the path of the field with the number of pods; empty if there is none.
@@ -321,11 +322,7 @@ func TemplateOf(kind string) string {
 
 // WorkloadKinds returns the built-in kinds of objects that create pods.
 func WorkloadKinds() []string {
-	var names []string
-	for _, k := range Kinds {
-		names = append(names, k.Kind)
-	}
-	return names
+	return printable.Words(Kinds, func(k workloadKind) string { return k.Kind })
 }
 
 // Namespace returns the namespace of the object, which need not be loaded.
@@ -446,15 +443,15 @@ func PortNotes(pod *v1.Pod, errs *PodErrors) []string {
 // Containers returns the containers of a pod with their paths, such as spec.initContainers[0].
 func Containers(pod *v1.Pod) iter.Seq2[string, *v1.Container] {
 	return func(yield func(string, *v1.Container) bool) {
-		for i := range pod.Spec.InitContainers {
-			if !yield(fmt.Sprintf("spec.initContainers[%d]", i), &pod.Spec.InitContainers[i]) {
+		i, field := 0, "initContainers"
+		for c := range podutil.Containers(&pod.Spec) {
+			if field == "initContainers" && i == len(pod.Spec.InitContainers) {
+				i, field = 0, "containers"
+			}
+			if !yield(fmt.Sprintf("spec.%s[%d]", field, i), c) {
 				return
 			}
-		}
-		for i := range pod.Spec.Containers {
-			if !yield(fmt.Sprintf("spec.containers[%d]", i), &pod.Spec.Containers[i]) {
-				return
-			}
+			i++
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 )
 
@@ -55,7 +56,7 @@ func kindWord(k Kind) string { return strings.ToLower(k.Name) }
 
 // unknown returns the error for an unknown field, with suggestions.
 func unknown(so, word string, t *Type) error {
-	names := fieldNames(t)
+	names := printable.Words(t.Fields, func(f *Field) string { return f.Name })
 	if len(names) == 0 {
 		return fmt.Errorf("%s has no field %s: it is a %s", so, strict.Quote(word), t)
 	}
@@ -93,14 +94,6 @@ func named(name string) []string {
 		name = strict.Nearest(name, names)
 	}
 	return paths[name][:min(len(paths[name]), 5)]
-}
-
-func fieldNames(t *Type) []string {
-	var names []string
-	for _, f := range t.Fields {
-		names = append(names, f.Name)
-	}
-	return names
 }
 
 // Complete returns the paths that begin with a prefix, up to the next dot, for shell completion.

@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 )
 
 // JSON returns the JSON Schema (draft-07) of one document of a scenario file or of a file with
@@ -24,7 +25,9 @@ func (w *writer) root(kinds []Kind) object {
 	var names, apiVersions []string
 	var cases []object
 	add := func(apiVersion, kind string, then object) {
-		names, apiVersions = append(names, kind), appendNew(apiVersions, apiVersion)
+		if names = append(names, kind); !slices.Contains(apiVersions, apiVersion) {
+			apiVersions = append(apiVersions, apiVersion)
+		}
 		cases = append(cases, object{"if": builtin(kind), "then": then})
 	}
 	for _, k := range kinds {
@@ -45,15 +48,6 @@ func (w *writer) root(kinds []Kind) object {
 		"allOf":       cases,
 		"definitions": w.definitions,
 	}
-}
-
-func appendNew(list []string, s string) []string {
-	for _, has := range list {
-		if has == s {
-			return list
-		}
-	}
-	return append(list, s)
 }
 
 func isKind(kind string) object {
@@ -98,7 +92,6 @@ func (w *writer) ref(t *Type) object {
 
 // orNull allows null too. An empty value in YAML is null, and means that the field is not set.
 func orNull(value object) object {
-	null := object{"type": "null"}
 	if len(value) == 0 {
 		return value
 	}
@@ -107,20 +100,7 @@ func orNull(value object) object {
 		with["type"] = []string{name, "null"}
 		return with
 	}
-	if options, isAny := value["anyOf"].([]object); isAny {
-		return object{"anyOf": append(options[:len(options):len(options)], null)}
-	}
-	if names, isTypes := value["type"].([]string); isTypes {
-		return object{"type": append(names[:len(names):len(names)], "null")}
-	}
-	if words, isEnum := value["enum"].([]string); isEnum {
-		all := []any{}
-		for _, word := range words {
-			all = append(all, word)
-		}
-		return object{"enum": append(all, nil)}
-	}
-	return object{"anyOf": []object{value, null}}
+	return object{"anyOf": []object{value, {"type": "null"}}}
 }
 
 func (w *writer) definition(t *Type) object {

@@ -1,8 +1,10 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -63,20 +65,8 @@ func (w *printer) description(p Place, t *Type) {
 	if p.Field != nil && p.Field.Text != t.Text {
 		texts = []string{p.Field.Text, t.Text}
 	}
-	said := false
-	for _, text := range texts {
-		if text == "" {
-			continue
-		}
-		if said {
-			w.line("")
-		}
-		said = true
-		w.wrap(text, "    ")
-	}
-	if !said {
-		w.line("    <empty>")
-	}
+	texts = slices.DeleteFunc(texts, func(text string) bool { return text == "" })
+	w.wrap(cmp.Or(strings.Join(texts, "\n\n"), "<empty>"), "    ")
 }
 
 // wrap writes text in lines of at most width columns, and keeps its paragraphs.
@@ -113,14 +103,7 @@ func (w *printer) fields(t *Type, indent string, recursive bool, below map[*Type
 		if f.Type.object().enum != nil {
 			w.wrap("enum: "+strings.Join(f.Type.object().enum, ", "), indent)
 		}
-		text := f.Text
-		if text == "" {
-			text = f.Type.object().Text
-		}
-		if text == "" {
-			text = "<no description>"
-		}
-		w.wrap(text, indent+"  ")
+		w.wrap(cmp.Or(f.Text, f.Type.object().Text, "<no description>"), indent+"  ")
 		w.line("")
 	}
 }

@@ -257,7 +257,8 @@ func (c *checker) withinMergeLimit(m *manifests.Object, patch *strict.Node) bool
 func (c *checker) checkReplicas(w *workload, n *strict.Node) {
 	w.Replicas = w.Manifest.Replicas
 	if w.Manifest.Kind.Template == "" {
-		n.Refuse([]string{"replicas", "stagger"}, "needs a workload with a pod template, and %s is a Pod", w.Manifest.Name)
+		n.Refuse([]string{"replicas", "stagger"}, "needs a workload with a pod template, and %s is a Pod",
+			w.Manifest.Name)
 		return
 	}
 	field := n.Field("replicas")

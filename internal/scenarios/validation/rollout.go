@@ -224,7 +224,8 @@ func (c *checker) checkRollout(step *format.Step, n *strict.Node) {
 	if containers.Written() && r.Template == nil {
 		containers.Errorf("needs template: other changes keep the programs that there are")
 	}
-	switch variants := r.Variants(); {
+	variants := n.WrittenOf("template", "restart", "undo", "pause", "resume", "spec")
+	switch {
 	case n.Bad() || w == nil:
 		return
 	case len(variants) == 0:
@@ -244,7 +245,7 @@ func (c *checker) checkRollout(step *format.Step, n *strict.Node) {
 		c.checkUndo(w, *r.Undo, n.Field("undo"))
 		return
 	}
-	c.checkChange(w, step, n)
+	c.checkChange(w, step, n, n.Field(variants[0]))
 }
 
 // begun reports whether the state of a Deployment after the steps before is known.
@@ -277,9 +278,8 @@ func (c *checker) checkUndo(w *workload, revision int64, n *strict.Node) {
 }
 
 // checkChange applies a change to the Deployment as the steps before have left it.
-func (c *checker) checkChange(w *workload, step *format.Step, n *strict.Node) {
+func (c *checker) checkChange(w *workload, step *format.Step, n, field *strict.Node) {
 	r := step.Rollout
-	field := n.Field(r.Variants()[0])
 	if !c.withinMergeLimit(w.Manifest, field) {
 		return
 	}

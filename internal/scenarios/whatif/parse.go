@@ -241,7 +241,7 @@ func (e *Event) parseAnswer(tokens []string) error {
 	if _, isCode := value.ParseCode(word); !isCode && !slices.Contains(value.Words, word) {
 		own := []string{Start, Stop, Refuse, Exit, Deletion, Rollout, Undo, Scale}
 		known := slices.Concat(value.Words, own, []string{"at", "after", "every", "in"})
-		if digits := strings.NewReplacer("o", "0", "O", "0", "l", "1").Replace(word); isCodeText(digits) {
+		if digits := value.WithDigits(word); digits != "" {
 			known = append(known, digits)
 		}
 		return fmt.Errorf("unknown word %s%s; the words are %s, a code, %s and %s",
@@ -253,11 +253,6 @@ func (e *Event) parseAnswer(tokens []string) error {
 			strict.Quote(e.target), strict.DidYouMean(e.target, targets), strings.Join(targets, ", "))
 	}
 	return e.answer.UnmarshalText([]byte(strings.Join(tokens[len(tokens)-words:], " ")))
-}
-
-func isCodeText(text string) bool {
-	_, is := value.ParseCode(text)
-	return is
 }
 
 // check reports times that do not fit the event.
