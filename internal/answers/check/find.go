@@ -354,7 +354,8 @@ func otherEndpoint(r *result) []Finding {
 		trace.Readiness: "the container is ready only later",
 	}[follows]
 	return []Finding{{ID: OtherEndpoint, Severity: Note, Field: "startupProbe",
-		Summary: fmt.Sprintf("its startup probe asks %s, and its %s probe %s", podutil.Asks(&startup.ProbeHandler), follows, podutil.Asks(&next.ProbeHandler)),
+		Summary: fmt.Sprintf("its startup probe asks %s, and its %s probe %s", podutil.Asks(&startup.ProbeHandler),
+			follows, podutil.Asks(&next.ProbeHandler)),
 		Fix:     "let both probes ask the same",
 		Message: fmt.Sprintf("The startup probe asks %s, and the %s probe %s: once the first succeeds, %s.",
 			podutil.Asks(&startup.ProbeHandler), follows, podutil.Asks(&next.ProbeHandler), what)}}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,16 +101,10 @@ func checkManifest(o Options, m *manifests.File) error {
 }
 
 func entries(m *manifests.File) []*entry {
-	kinds := map[string]map[string]bool{}
-	for _, w := range m.Workloads {
-		if kinds[w.Ref] == nil {
-			kinds[w.Ref] = map[string]bool{}
-		}
-		kinds[w.Ref][w.Kind] = true
-	}
 	var list []*entry
 	for _, w := range m.Workloads {
-		e := &entry{Workload: w, kind: len(kinds[w.Ref]) > 1}
+		isNamesake := func(o manifests.Workload) bool { return o.Ref == w.Ref && o.Kind != w.Kind }
+		e := &entry{Workload: w, kind: slices.ContainsFunc(m.Workloads, isNamesake)}
 		switch {
 		case w.Kind == "Pod" || w.Replicas >= 1 && w.Replicas <= mostReplicas:
 		case w.Replicas < 1:

@@ -47,31 +47,31 @@ func (d *draft) any(has func(*v1.Container) bool) bool {
 
 func (d *draft) workloadExpectations(e *entry, s *seen) []string {
 	name := strict.Quoted(e.Ref)
-	ended, hasEnded := s.succeeded[e.key()]
-	if hasEnded {
+	w := s.workloads[e.key()]
+	if w.hasEnded {
 		return []string{
 			"# It finishes successfully.",
-			fmt.Sprintf("- {pod: %s, within: ..%s, status: {phase: Succeeded}}", name, value.Format(d.bound(ended))),
+			fmt.Sprintf("- {pod: %s, within: ..%s, status: {phase: Succeeded}}", name,
+				value.Format(d.bound(w.succeeded))),
 		}
 	}
-	ready, isReady := s.ready[e.key()]
-	if broken := brokenProbes(e.Pod); !isReady && broken != "" {
+	if broken := brokenProbes(e.Pod); !w.isReady && broken != "" {
 		return []string{
 			"# It cannot become Ready before you correct the manifest: " + broken + ".",
 			fmt.Sprintf("- {pod: %s, first: ..1m, becomes: {ready: true}}", name),
 		}
 	}
-	if !isReady || e.Pod.Spec.RestartPolicy != v1.RestartPolicyAlways {
+	if !w.isReady || e.Pod.Spec.RestartPolicy != v1.RestartPolicyAlways {
 		return []string{fmt.Sprintf("# %s %s did not become Ready and stay Ready in this run: the timeline of "+
 			"'probesim run' shows why.", e.Kind, name)}
 	}
-	up := value.Format(d.bound(ready))
+	up := value.Format(d.bound(w.ready))
 	lines := []string{
 		fmt.Sprintf("# It becomes Ready at %s here. Set this to the longest time that you accept.",
-			value.Format(ready.Round(100*time.Millisecond))),
+			value.Format(w.ready.Round(100*time.Millisecond))),
 		fmt.Sprintf("- {pod: %s, first: ..%s, becomes: {ready: true}}", name, up),
 	}
-	if !s.unready[e.key()] {
+	if !w.unready {
 		lines = append(lines, "# Then it stays Ready.",
 			fmt.Sprintf("- {pod: %s, always: %s.., status: {ready: true}}", name, up))
 	}

@@ -136,7 +136,7 @@ func (d *draft) server() *entry {
 func (d *draft) settled(s *seen) time.Duration {
 	last := time.Minute
 	for _, e := range d.entries {
-		last = max(last, s.ready[e.Name])
+		last = max(last, s.workloads[e.key()].ready)
 	}
 	return min((last + time.Minute - 1).Truncate(time.Minute), d.duration-time.Minute)
 }

@@ -11,13 +11,18 @@ import (
 	"probesim.dev/trace"
 )
 
-// seen is the result of a run of the draft. The maps are by name of workload.
+// seen is the result of a run of the draft.
 type seen struct {
-	ready     map[string]time.Duration // when the last pod became Ready; only if all pods did
-	succeeded map[string]time.Duration // when the last pod succeeded; only if all pods did
-	unready   map[string]bool          // a pod stopped being Ready before its end
-	stopped   bool                     // a probe stopped a container
-	unhealthy time.Duration            // the time of the last failed probe
+	workloads map[string]podsSeen // by the key of an entry
+	stopped   bool                // a probe stopped a container
+	unhealthy time.Duration       // the time of the last failed probe
+}
+
+// podsSeen is what a run shows about a pod, or about all pods of a workload.
+type podsSeen struct {
+	ready, succeeded  time.Duration // when the last pod became Ready, and succeeded
+	isReady, hasEnded bool          // all pods did
+	unready           bool          // a pod stopped being Ready before its end
 }
 
 // durations are the possible durations of a draft. The draft takes the first in which the workloads
@@ -53,9 +58,8 @@ func (d *draft) try() (*seen, error) {
 // settled reports whether all workloads became Ready or succeeded in the first half of the run.
 func (s *seen) settled(entries []*entry, duration time.Duration) bool {
 	for _, e := range entries {
-		ready, isReady := s.ready[e.key()]
-		ended, hasEnded := s.succeeded[e.key()]
-		if e.why == "" && (!isReady && !hasEnded || ready > duration/2 || ended > duration/2) {
+		w := s.workloads[e.key()]
+		if e.why == "" && (!w.isReady && !w.hasEnded || max(w.ready, w.succeeded) > duration/2) {
 			return false
 		}
 	}
@@ -67,22 +71,14 @@ func key(p *plan.PlannedPod) string { return p.Pod.Namespace + "/" + p.Workload 
 
 func (e *entry) key() string { return e.Pod.Namespace + "/" + e.Name }
 
-// podSeen is what a run shows about a pod.
-type podSeen struct {
-	ready, succeeded  time.Duration
-	isReady, hasEnded bool
-	notReady          bool
-}
-
 // summarize collects what the records show about the workloads of a plan.
 func summarize(plan *scenarios.Plan, records []trace.Record) *seen {
-	found := &seen{ready: map[string]time.Duration{}, succeeded: map[string]time.Duration{}, unready: map[string]bool{}}
-	pods := map[string]*podSeen{}
+	found, pods := &seen{workloads: map[string]podsSeen{}}, map[string]*podsSeen{}
 	for i := range records {
 		switch r := &records[i]; r.Kind {
 		case trace.StatusPatched:
 			if pods[r.Pod] == nil {
-				pods[r.Pod] = &podSeen{}
+				pods[r.Pod] = &podsSeen{}
 			}
 			pods[r.Pod].patched(r)
 		case trace.ContainerStopping:
@@ -93,41 +89,25 @@ func summarize(plan *scenarios.Plan, records []trace.Record) *seen {
 			}
 		}
 	}
-	found.sum(plan, pods)
+	for _, planned := range plan.Pods() {
+		w, known := found.workloads[key(&planned)]
+		p := podsSeen{}
+		if seen := pods[planned.Pod.Namespace+"/"+planned.Pod.Name]; seen != nil {
+			p = *seen
+		}
+		found.workloads[key(&planned)] = podsSeen{max(w.ready, p.ready), max(w.succeeded, p.succeeded),
+			p.isReady && (w.isReady || !known), p.hasEnded && (w.hasEnded || !known), w.unready || p.unready}
+	}
 	return found
 }
 
-func (p *podSeen) patched(r *trace.Record) {
+func (p *podsSeen) patched(r *trace.Record) {
 	switch {
 	case r.Status.Phase == "Succeeded" && !p.hasEnded:
 		p.hasEnded, p.succeeded = true, r.T.Offset()
 	case r.Status.Ready && !p.isReady:
 		p.isReady, p.ready = true, r.T.Offset()
 	case !r.Status.Ready && p.isReady && !p.hasEnded:
-		p.notReady = true
-	}
-}
-
-// sum combines the pods of each workload.
-func (s *seen) sum(plan *scenarios.Plan, pods map[string]*podSeen) {
-	missing := map[string][2]bool{}
-	for _, planned := range plan.Pods() {
-		name, p := key(&planned), pods[planned.Pod.Namespace+"/"+planned.Pod.Name]
-		if p == nil {
-			p = &podSeen{}
-		}
-		m := missing[name]
-		missing[name] = [2]bool{m[0] || !p.isReady, m[1] || !p.hasEnded}
-		s.ready[name], s.succeeded[name] = max(s.ready[name], p.ready), max(s.succeeded[name], p.succeeded)
-		s.unready[name] = s.unready[name] || p.notReady
-	}
-	for _, planned := range plan.Pods() {
-		name := key(&planned)
-		if missing[name][0] {
-			delete(s.ready, name)
-		}
-		if missing[name][1] {
-			delete(s.succeeded, name)
-		}
+		p.unready = true
 	}
 }

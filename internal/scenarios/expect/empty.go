@@ -123,11 +123,10 @@ func (c *checker) canHaveProbe(e *format.Expect, probe trace.Probe) bool {
 	if slices.ContainsFunc(c.scenario.Spec.Steps, changes) {
 		return true
 	}
+	has := func(p podutil.Probe) bool { return probe == "" || p.Key == string(probe) }
 	for _, w := range c.scenario.Matching(e.Pod) {
-		for container := range podutil.Containers(&w.Pod.Spec) {
-			has := func(p podutil.Probe) bool { return probe == "" || p.Key == string(probe) }
-			if (e.Container == "" || container.Name == e.Container) && slices.ContainsFunc(podutil.Probes(container),
-				has) {
+		for c := range podutil.Containers(&w.Pod.Spec) {
+			if (e.Container == "" || c.Name == e.Container) && slices.ContainsFunc(podutil.Probes(c), has) {
 				return true
 			}
 		}
@@ -179,10 +178,8 @@ func probesOf(m *match.Moment) (probe trace.Probe, asked bool) {
 	for _, f := range m.Record.Fields {
 		switch f.Name {
 		case "probe":
-			for _, p := range trace.ProbeTypes {
-				if f.Match.String() == string(p) {
-					probe = p
-				}
+			if p := trace.Probe(f.Match.String()); slices.Contains(trace.ProbeTypes[:], p) {
+				probe = p
 			}
 		case "reason":
 			switch f.Match.String() {

@@ -1,6 +1,7 @@
 package expect
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -15,16 +16,12 @@ func (c *checker) checkPodCount(e *format.Expect, keys []string, f *failures) {
 	undecided := false
 	for _, key := range keys {
 		own := &failures{checker: c, expect: e}
-		c.checkPod(e, key, own)
-		if own.count == 0 {
+		if c.checkPod(e, key, own); own.count == 0 {
 			good = append(good, trace.PodName(key))
 			continue
 		}
 		bad = append(bad, trace.PodName(key))
-		undecided = undecided || own.undecided
-		if first == nil {
-			first = own
-		}
+		undecided, first = undecided || own.undecided, cmp.Or(first, own)
 	}
 	if e.Pods.Contains(len(good)) {
 		return

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios/format"
 )
@@ -162,17 +163,17 @@ func (f *Objects) items(n, apiVersion, kind *strict.Node) {
 			f.object(item, item.Field("apiVersion"), item.Field("kind"))
 			continue
 		}
-		if given := item.Field("kind"); given.Written() && given.Value != kind.Value {
-			given.Errorf("must be %s, because the list is a %sList", kind.Value, kind.Value)
+		ofKind, ofVersion := item.Field("kind"), item.Field("apiVersion")
+		switch {
+		case ofKind.Written() && ofKind.Value != kind.Value:
+			ofKind.Errorf("must be %s, because the list is a %[1]sList", kind.Value)
 			f.refuse(item)
-			continue
-		}
-		if given := item.Field("apiVersion"); given.Written() && given.Value != apiVersion.Value {
-			given.Errorf("must be %s, like the apiVersion of the list", apiVersion.Value)
+		case ofVersion.Written() && ofVersion.Value != apiVersion.Value:
+			ofVersion.Errorf("must be %s, like the apiVersion of the list", apiVersion.Value)
 			f.refuse(item)
-			continue
+		default:
+			f.object(item, apiVersion, kind)
 		}
-		f.object(item, apiVersion, kind)
 	}
 }
 
@@ -194,15 +195,12 @@ const (
 // Many checks compare each item of a list with all others.
 func fitsAPI(n *strict.Node, kind *workloadKind) bool {
 	values, text := n.Size()
-	switch {
-	case values > maxObjectValues:
+	if values > maxObjectValues {
 		n.Errorf("the %s has more than %d values", kind.Kind, maxObjectValues)
-	case text > maxObjectText:
+	} else if text > maxObjectText {
 		n.Errorf("the %s has more than 1.5 MiB of text, which etcd does not store", kind.Kind)
-	default:
-		return true
 	}
-	return false
+	return values <= maxObjectValues && text <= maxObjectText
 }
 
 // manifest adds a workload.
@@ -257,30 +255,21 @@ func Parse(name string, data []byte, errs *strict.Collector) *Objects {
 // Service returns the Service of a name in the file, decoded, or nil.
 func (f *Objects) Service(name string) (*v1.Service, *strict.Node) {
 	namespace, name := format.SplitName(name)
-	for _, n := range f.others {
-		if !isService(n) || n.Find("metadata.name").Value != name {
-			continue
+	for _, n := range f.OfKind("v1", "Service") {
+		of := cmp.Or(valueOf(n.Find("metadata.namespace")), v1.NamespaceDefault)
+		if n.Find("metadata.name").Value == name && (namespace == "" || namespace == of) {
+			s := &v1.Service{}
+			strict.Decode(n, s)
+			return s, n
 		}
-		if of := cmp.Or(valueOf(n.Find("metadata.namespace")), v1.NamespaceDefault); namespace != "" &&
-			namespace != of {
-			continue
-		}
-		s := &v1.Service{}
-		strict.Decode(n, s)
-		return s, n
 	}
 	return nil, nil
 }
 
 // ServiceNames returns the names of the Services in the file.
 func (f *Objects) ServiceNames() []string {
-	var names []string
-	for _, n := range f.others {
-		if isService(n) && len(names) < strict.MaxSuggestions {
-			names = append(names, n.Find("metadata.name").Value)
-		}
-	}
-	return names
+	return printable.Words(f.OfKind("v1", "Service"),
+		func(n *strict.Node) string { return n.Find("metadata.name").Value })
 }
 
 // Service is a Service in a manifest, which is not checked.

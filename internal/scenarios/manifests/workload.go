@@ -294,12 +294,8 @@ func parallelPods(job *batchv1.JobSpec) *int32 {
 // ReplicasUnread reports whether the number of pods is written but could not be read.
 func (m *Object) ReplicasUnread() bool {
 	spec := m.Node.Find(strings.TrimSuffix(m.Kind.Template, ".template"))
-	for _, name := range []string{"replicas", "parallelism", "completions"} {
-		if spec.Field(name).Unread() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"replicas", "parallelism", "completions"},
+		func(name string) bool { return spec.Field(name).Unread() })
 }
 
 func KindNamed(name string) *workloadKind {

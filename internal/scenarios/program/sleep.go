@@ -43,23 +43,25 @@ func sleepOfScript(script string, depth int) (slept time.Duration, isAll bool) {
 		for len(words) > 0 && (words[0].text == "exec" || words[0].isAssignment()) {
 			words = words[1:]
 		}
-		if !ok || end == "|" || end == "&" || len(words) > 0 && slices.Contains(control, words[0].text) {
+		name := ""
+		if len(words) > 0 {
+			name = words[0].text
+		}
+		if !ok || end == "|" || end == "&" || slices.Contains(control, name) {
 			return slept, false
 		}
 		d, known := sleepOfWords(words, depth)
 		slept, isAll = min(slept+d, value.MaxDuration), isAll && known
-		isCondition := len(words) > 0 && slices.Contains(conditions, path.Base(words[0].text))
+		isCondition := slices.Contains(conditions, path.Base(name))
 		switch {
 		case end == "":
 			return slept, isAll
-		case end == "&&" && isCondition:
-			return slept, false
 		case end == "||" && known && !isCondition:
 			_, end, ok = r.command() // which does not run, because the command before it succeeds
 			if !ok || end != "" && end != ";" {
 				return slept, false
 			}
-		case end == "||":
+		case end == "||", end == "&&" && isCondition:
 			return slept, false
 		}
 	}

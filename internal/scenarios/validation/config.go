@@ -51,12 +51,10 @@ func (c *checker) checkBackOff(longest *value.Duration, n *strict.Node) {
 	if *longest < value.Duration(time.Second) || *longest > maxBackOff {
 		n.Errorf("must be from 1s to 5m, not %s", longest)
 	}
-	for _, p := range c.profiles() {
-		if !p.KubeletCrashLoopBackOffMax {
-			n.Errorf("needs the feature gate KubeletCrashLoopBackOffMax, which is off in %s: see featureGates",
-				p.Version)
-			return
-		}
+	off := func(p profile.Profile) bool { return !p.KubeletCrashLoopBackOffMax }
+	if i := slices.IndexFunc(c.profiles(), off); i >= 0 {
+		n.Errorf("needs the feature gate KubeletCrashLoopBackOffMax, which is off in %s: see featureGates",
+			c.against[i].Version)
 	}
 }
 

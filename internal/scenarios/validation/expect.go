@@ -89,18 +89,15 @@ func (c *checker) checkMatcherCount(n *strict.Node) string {
 	case len(windows) > 1:
 		n.Errorf("has several windows, %s: write one expectation for each", strings.Join(windows, " and "))
 	case len(windows) == 1 && !slices.Contains(possible, windows[0]):
-		n.Field(windows[0]).Errorf("%s cannot be used with %s%s", windows[0], matchers[0], possibleWindows(possible))
+		takes := "which has no window"
+		if len(possible) > 0 {
+			takes = "which takes " + strings.Join(possible, ", ")
+		}
+		n.Field(windows[0]).Errorf("%s cannot be used with %s, %s", windows[0], matchers[0], takes)
 	case len(windows) == 0 && matchers[0] == "status":
 		n.Errorf("status needs a window: one of at, within, always and never")
 	}
 	return matchers[0]
-}
-
-func possibleWindows(possible []string) string {
-	if len(possible) == 0 {
-		return ", which has no window"
-	}
-	return ", which takes " + strings.Join(possible, ", ")
 }
 
 // checkScope checks the pods and containers that an expectation applies to.
@@ -334,17 +331,16 @@ func (c *checker) killReasons() match.Kills {
 	if c.kills != nil {
 		return *c.kills
 	}
-	kills := match.Kills{Unknown: c.spec.Field("steps").Unread()}
+	c.kills = &match.Kills{Unknown: c.spec.Field("steps").Unread()}
 	for _, step := range c.scenario.Spec.Steps {
-		kills.Unknown = kills.Unknown || len(step.Actions()) != 1 // it could not be read
+		c.kills.Unknown = c.kills.Unknown || len(step.Actions()) != 1 // it could not be read
 		if step != nil && step.Kill != nil {
-			kills.Reasons = append(kills.Reasons, step.Kill.ReasonOr())
+			c.kills.Reasons = append(c.kills.Reasons, step.Kill.ReasonOr())
 		}
 	}
-	slices.Sort(kills.Reasons)
-	kills.Reasons = slices.Compact(kills.Reasons)
-	c.kills = &kills
-	return kills
+	slices.Sort(c.kills.Reasons)
+	c.kills.Reasons = slices.Compact(c.kills.Reasons)
+	return *c.kills
 }
 
 // checkRuns checks the runs and versions that an expectation applies to.
@@ -366,19 +362,18 @@ func checkObserved(e *format.Expect, n *strict.Node) {
 	if !e.Observed || field.Bad() {
 		return
 	}
-	refuse := func(why string) { field.Errorf("%s", why) }
 	switch kind := e.Window().Kind; {
 	case e.Pods != nil:
-		refuse("cannot be used with pods: the number of pods is not refreshed")
+		field.Errorf("cannot be used with pods: the number of pods is not refreshed")
 	case e.Runs == format.SomeRun:
-		refuse("cannot be used with runs: some: observed values hold in every run")
+		field.Errorf("cannot be used with runs: some: observed values hold in every run")
 	case e.Transitions != nil && e.Transitions.Any:
-		refuse("cannot be used with any: all values are refreshed")
+		field.Errorf("cannot be used with any: all values are refreshed")
 	case e.Transitions != nil, e.Moment() != nil && kind == format.First, e.Moment() != nil && e.Count != nil,
 		e.Status != nil && kind == format.At:
 	case e.Moment() != nil && kind == format.Within:
-		refuse("needs count, the value to refresh")
+		field.Errorf("needs count, the value to refresh")
 	default:
-		refuse("has nothing to refresh: use it with transitions, first, count, or status with at")
+		field.Errorf("has nothing to refresh: use it with transitions, first, count, or status with at")
 	}
 }

@@ -3,7 +3,6 @@ package validation
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -80,12 +79,7 @@ func (c *checker) checkService(s *format.Service, n *strict.Node) {
 
 // checkEndpoints reports a Service that never has endpoints.
 func (c *checker) checkEndpoints(s *v1.Service, name *strict.Node) {
-	var selected []*workload
-	for _, w := range c.workloads {
-		if selects(s, w.Pod) {
-			selected = append(selected, w)
-		}
-	}
+	selected := slices.DeleteFunc(slices.Clone(c.workloads), func(w *workload) bool { return !selects(s, w.Pod) })
 	switch {
 	case s.Spec.Type == v1.ServiceTypeExternalName:
 		name.Errorf("the Service %s is of type ExternalName, so it has no endpoints", s.Name)
@@ -156,8 +150,8 @@ func (c *checker) findService(s *format.Service, n *strict.Node) *v1.Service {
 // firstPort returns the port of a Service that is made from a pod.
 func firstPort(pod *v1.Pod) []v1.ServicePort {
 	for _, c := range pod.Spec.Containers {
-		for _, p := range c.Ports {
-			return []v1.ServicePort{{Port: p.ContainerPort}}
+		if len(c.Ports) > 0 {
+			return []v1.ServicePort{{Port: c.Ports[0].ContainerPort}}
 		}
 	}
 	return []v1.ServicePort{{Port: 80}}
@@ -185,14 +179,8 @@ func (c *checker) checkRouter(r *format.Router, n *strict.Node) {
 			return
 		}
 		known, _ := router.NamedLoadBalancer(r.Kind)
-		setDraw(&r.Add, known.AddLeast, known.AddMost)
-		setDraw(&r.Remove, known.RemoveLeast, known.RemoveMost)
-	}
-}
-
-func setDraw(d **value.Draw, least, most time.Duration) {
-	if *d == nil {
-		*d = &value.Draw{Min: least, Max: most}
+		r.Add = cmp.Or(r.Add, &value.Draw{Min: known.AddLeast, Max: known.AddMost})
+		r.Remove = cmp.Or(r.Remove, &value.Draw{Min: known.RemoveLeast, Max: known.RemoveMost})
 	}
 }
 
