@@ -155,19 +155,6 @@ type Answer struct {
 // plain HTTP, which gets the answer Then.
 const HTTPToHTTPS = "server gave HTTP response to HTTPS client"
 
-// Delays are the latencies of runtime and API calls, and the times that programs take to answer. A
-// nil field has the value of the next wider scope; of the run, the value of DefaultDelays.
-type Delays struct {
-	RunPodSandbox, StopPodSandbox, RemovePodSandbox, PodSandboxStatus, ListPodSandbox *Draw
-	CreateContainer, StartContainer, StopContainer, RemoveContainer                   *Draw
-	ListContainers, ContainerStatus                                                   *Draw
-	ImageStatus, ImagePull, VolumeMount                                               *Draw
-	APIGet, APIPatch, APIDelete                                                       *Draw
-	Exec, HTTPGet, TCPSocket, GRPC                                                    *Draw
-	// from the exit of a container to the return of StopContainer
-	StopReturn *Draw
-}
-
 // Pod describes a pod to the runtime before the first call about it: its identity and the programs
 // of its containers.
 type Pod struct {

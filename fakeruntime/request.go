@@ -13,27 +13,6 @@ import (
 // maxStalls is the number of successive windows in which a request can stall. After that it hangs.
 const maxStalls = 1000
 
-// answerDelay returns the kind of delay of the answers to a method.
-func (m Method) answerDelay() DelayKind {
-	switch m {
-	case HTTPGet:
-		return DelayHTTPGet
-	case TCPSocket:
-		return DelayTCPSocket
-	case GRPC:
-		return DelayGRPC
-	case HTTPBody:
-		return delayHTTPBody
-	}
-	return DelayExec
-}
-
-// asksProgram reports whether the program in a container answers, and not the runtime.
-func (m Method) asksProgram() bool { return m == ExecSync || m.isNetwork() }
-
-// isNetwork reports whether a method is a network request, which does not pass through the runtime.
-func (m Method) isNetwork() bool { return m == HTTPGet || m == HTTPBody || m == TCPSocket || m == GRPC }
-
 // request is the state of a request to the program in a container.
 type request struct {
 	from             requester
@@ -275,7 +254,7 @@ func (op *Op) containerID() string {
 
 // answerDelay returns the time that the program takes to answer.
 func (s *scope) answerDelay(now virtual.Time, op *Op, a *Answer) time.Duration {
-	kind := op.Call.Method.answerDelay()
+	kind := answerDelays[op.Call.Method]
 	d := s.current(kind)
 	if a.Latency != nil {
 		d = *a.Latency

@@ -356,7 +356,7 @@ func otherEndpoint(r *result) []Finding {
 	return []Finding{{ID: OtherEndpoint, Severity: Note, Field: "startupProbe",
 		Summary: fmt.Sprintf("its startup probe asks %s, and its %s probe %s", podutil.Asks(&startup.ProbeHandler),
 			follows, podutil.Asks(&next.ProbeHandler)),
-		Fix:     "let both probes ask the same",
+		Fix: "let both probes ask the same",
 		Message: fmt.Sprintf("The startup probe asks %s, and the %s probe %s: once the first succeeds, %s.",
 			podutil.Asks(&startup.ProbeHandler), follows, podutil.Asks(&next.ProbeHandler), what)}}
 }

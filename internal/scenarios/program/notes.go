@@ -66,13 +66,14 @@ func firstDifference(rules []fakeruntime.Rule, p, q string) int {
 	of := func(key string) (own []fakeruntime.Rule, indexes []int) {
 		for i, r := range rules {
 			if series := *answersOf(&r)[key]; series != nil {
-				like := fakeruntime.Rule{Replica: r.Replica, Instance: r.Instance, Clock: r.Clock, From: r.From,
-					For: r.For, Every: r.Every, Chance: r.Chance, Probes: series}
-				if r.Until != nil {
-					like.Until = new(int) // each until has a number of its own
+				for _, answers := range answersOf(&r) {
+					*answers = nil
 				}
-				own = append(own, like)
-				indexes = append(indexes, i)
+				if r.Until != nil {
+					r.Until = new(int) // each until has a number of its own
+				}
+				r.Probes, r.Moment, r.Listens = series, 0, nil
+				own, indexes = append(own, r), append(indexes, i)
 			}
 		}
 		return own, append(indexes, len(rules))

@@ -7,8 +7,57 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
 	"probesim.dev/scenarios/format"
 )
+
+// compileRule checks and compiles a rule.
+func (b *behavior) compileRule(r *format.Rule, n *strict.Node) fakeruntime.Rule {
+	r.Text = n.Text()
+	b.checkReplica(r, n)
+	b.checkHolds(r, n)
+	checkWindow(r, n)
+	b.checkEffect(r, n)
+	rule := fakeruntime.Rule{
+		Replica: intRange(r.Replica), Instance: intRange(r.Instance),
+		For: (*fakeruntime.Draw)(r.For), Every: (*fakeruntime.Draw)(r.Every), Chance: (*float64)(r.Chance),
+		Exit: (*fakeruntime.Exit)(r.Exit), Refuse: r.Refuse,
+	}
+	switch {
+	case r.At != nil:
+		rule.Clock, rule.From = fakeruntime.AtScenario, fakeruntime.Draw(*r.At)
+	case r.Holds != "":
+		rule.Clock, rule.Moment = fakeruntime.AtMoment, b.Lease(r.Holds)
+		if r.After != nil {
+			rule.From = fakeruntime.Draw(*r.After)
+		}
+	case r.Since != nil:
+		rule.Clock, rule.Moment = fakeruntime.AtMoment, b.Moment(Moment{r.Since, false}, n.Field("since"))
+		if r.After != nil {
+			rule.From = fakeruntime.Draw(*r.After)
+		}
+	case r.AfterSigterm != nil:
+		rule.Clock, rule.From = fakeruntime.AfterSigterm, fakeruntime.Draw(*r.AfterSigterm)
+	case r.After != nil:
+		rule.From = fakeruntime.Draw(*r.After)
+	}
+	if r.Until != nil {
+		rule.Until = new(b.Moment(Moment{r.Until, true}, n.Field("until")))
+	}
+	if r.Handler != nil {
+		b.compileHandler(&rule, r.Handler)
+		return rule
+	}
+	b.compileProbes(&rule, r, n, b.compileEndpoints(r, n))
+	return rule
+}
+
+func intRange(r *value.IntRange) fakeruntime.Range {
+	if r == nil {
+		return fakeruntime.Range{}
+	}
+	return fakeruntime.Range{Min: r.Min, Max: r.Max, Set: true}
+}
 
 // checkReplica reports a rule for a replica that does not exist.
 func (b *behavior) checkReplica(r *format.Rule, n *strict.Node) {
