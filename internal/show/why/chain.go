@@ -51,38 +51,37 @@ func (r *Run) chain(rec *trace.Record) []Link {
 // momentClause describes a record that a step or rule waited for and that no other clause
 // describes.
 func (r *Run) momentClause(rec *trace.Record) string {
-	switch name := printable.Text(trace.PodName(rec.Pod)); {
+	container := nameOf(rec.Pod) + "/" + printable.Text(rec.Container)
+	text := fmt.Sprintf("there was the record %s", rec.Kind)
+	switch {
 	case rec.Kind == trace.StatusPatched:
-		return fmt.Sprintf("the status of %s changed at %s", name, r.at(rec.T))
-	case rec.Kind == trace.PodScheduled:
-		return fmt.Sprintf("%s was bound to the node at %s", name, r.at(rec.T))
-	case rec.Kind == trace.PodRemoved:
-		return fmt.Sprintf("%s was removed at %s", name, r.at(rec.T))
+		text = fmt.Sprintf("the status of %s changed", nameOf(rec.Pod))
+	case rec.Kind == trace.PodScheduled || rec.Kind == trace.PodRemoved:
+		text = r.stepText(rec, "")
 	case rec.Kind == trace.ContainerExited:
-		return fmt.Sprintf("%s/%s exited with code %d at %s", name, printable.Text(rec.Container), rec.ExitCode,
-			r.at(rec.T))
+		text = fmt.Sprintf("%s exited with code %d", container, rec.ExitCode)
 	case rec.Container != "":
-		return fmt.Sprintf("%s/%s had the record %s at %s", name, printable.Text(rec.Container), rec.Kind, r.at(rec.T))
+		text = fmt.Sprintf("%s had the record %s", container, rec.Kind)
 	}
-	return fmt.Sprintf("there was the record %s at %s", rec.Kind, r.at(rec.T))
+	return text + " at " + r.at(rec.T)
 }
 
-// root returns the kind of root that a record with this cause is, or "" if the chain goes on.
+// nameOf returns the name of a pod, or of another object, for people.
+func nameOf(key string) string { return printable.Text(trace.PodName(key)) }
+
+// roots are the kinds of the records that are roots whatever their cause.
+var roots = map[trace.Kind]Root{trace.PodAdded: PodAdded, trace.PodDeleteRequested: Deletion, trace.Step: Step,
+	trace.KubeletStopped: Kubelet}
+
+// root returns the kind of root that a record with this cause is, or "" if the chain goes on. A
+// probe result is a root if it is a failure, or a success after failures: the program is the reason
+// for it. A success without earlier failures is due to the reason why the kubelet probed.
 func (r *Run) root(rec, cause *trace.Record) Root {
-	switch {
-	case rec.Kind == trace.ProbeExecuted && r.endsChain(rec), rec.Kind == trace.ContainerExited &&
-		exitsOnItsOwn(cause) && !r.isInitSuccess(rec):
+	if rec.Kind == trace.ProbeExecuted && (!succeeded(rec) || len(r.failuresBefore(rec)) > 0) ||
+		rec.Kind == trace.ContainerExited && exitsOnItsOwn(cause) && !r.isInitSuccess(rec) {
 		return Program
-	case rec.Kind == trace.PodAdded:
-		return PodAdded
-	case rec.Kind == trace.PodDeleteRequested:
-		return Deletion
-	case rec.Kind == trace.Step:
-		return Step
-	case rec.Kind == trace.KubeletStopped:
-		return Kubelet
 	}
-	return ""
+	return roots[rec.Kind]
 }
 
 // isInitSuccess reports whether an exit is the success of an init container, which lets the next
@@ -97,11 +96,4 @@ func (r *Run) isInitSuccess(exit *trace.Record) bool {
 // exitsOnItsOwn reports whether a program exits without being stopped, given the cause of the exit.
 func exitsOnItsOwn(cause *trace.Record) bool {
 	return cause == nil || cause.Kind == trace.ContainerStarted
-}
-
-// endsChain reports whether a probe result is the root of its chain: a failure, or a success after
-// failures, is due to the program. A success without earlier failures is due to the reason why the
-// kubelet probed.
-func (r *Run) endsChain(rec *trace.Record) bool {
-	return !succeeded(rec) || len(r.failuresBefore(rec)) > 0
 }

@@ -26,6 +26,15 @@ func (r *Run) span(d time.Duration) string {
 	return value.Format(d)
 }
 
+// clauses describe the records that need no other words.
+var clauses = map[trace.Kind]string{
+	trace.PodAdded:           "the pod was added",
+	trace.PodDeleteRequested: "the deletion of the pod was requested",
+	trace.PodRemoved:         "the pod was removed from the API server",
+	trace.KubeletStarted:     "the kubelet restarted",
+	trace.KubeletStopped:     "the kubelet stopped",
+}
+
 // clause describes a record in words that can follow "because". The effect is the previous link of
 // the chain, nil for the first one; the cause is the next record. A record that only passes its
 // cause on has an empty clause.
@@ -45,22 +54,12 @@ func (r *Run) clause(rec, effect, cause *trace.Record) string {
 		return r.eventClause(rec, effect)
 	case trace.Step:
 		return r.stepClause(rec)
-	case trace.PodAdded:
-		return "the pod was added at " + r.at(rec.T)
-	case trace.PodDeleteRequested:
-		return "the deletion of the pod was requested at " + r.at(rec.T)
-	case trace.PodRemoved:
-		return "the pod was removed from the API server at " + r.at(rec.T)
-	case trace.KubeletStarted:
-		text := "the kubelet restarted at " + r.at(rec.T)
-		if effect != nil && effect.Kind == trace.StatusPatched {
-			text += " without its earlier probe results"
-		}
-		return text
-	case trace.KubeletStopped:
-		return "the kubelet stopped at " + r.at(rec.T)
 	}
-	return ""
+	text := around("", clauses[rec.Kind], " at "+r.at(rec.T))
+	if rec.Kind == trace.KubeletStarted && effect != nil && effect.Kind == trace.StatusPatched {
+		text += " without its earlier probe results"
+	}
+	return text
 }
 
 // statusClause describes a change of Ready if it is the first link. Later links need no status
@@ -69,14 +68,10 @@ func (r *Run) statusClause(rec, effect, cause *trace.Record) string {
 	if effect != nil || !slices.Contains(r.flips(rec.Pod, rec.T), rec) {
 		return ""
 	}
-	verb := "stopped being"
-	if rec.Status.Ready {
-		verb = "became"
-	}
-	text := fmt.Sprintf("%s %s Ready at %s", printable.Text(trace.PodName(rec.Pod)), verb, r.at(rec.T))
+	text := r.stepText(rec, "") + " at " + r.at(rec.T)
 	if cause != nil && rec.T.Sub(cause.T) > noticeable {
 		text += appended(append(r.outages(cause.T, rec.T, true),
-			r.postStartHooks(subject{rec.Pod, ""}, cause.T, rec.T)...))
+			r.postStartHooks(noticeable, subject{pod: rec.Pod}, cause.T, rec.T)...))
 	}
 	return text
 }
@@ -85,15 +80,14 @@ func (r *Run) startClause(rec, effect, cause *trace.Record) string {
 	if effect != nil && effect.Kind == trace.ContainerExited && r.isInitSuccess(effect) {
 		return "" // the success of the init container says enough
 	}
-	name := printable.Text(rec.Container)
-	text := fmt.Sprintf("%s started at %s", name, r.at(rec.T))
-	if rec.Instance > 0 {
-		text = fmt.Sprintf("%s restarted (restart %d) at %s", name, rec.Instance, r.at(rec.T))
+	text := printable.Text(rec.Container) + " started"
+	switch {
+	case rec.Instance > 0 && effect == nil:
+		text = fmt.Sprintf("restart %d of %s/%s", rec.Instance, nameOf(rec.Pod), printable.Text(rec.Container))
+	case rec.Instance > 0:
+		text = fmt.Sprintf("%s restarted (restart %d)", printable.Text(rec.Container), rec.Instance)
 	}
-	if effect == nil && rec.Instance > 0 {
-		text = fmt.Sprintf("restart %d of %s at %s", rec.Instance, printable.Text(trace.PodName(rec.Pod))+"/"+name,
-			r.at(rec.T))
-	}
+	text += " at " + r.at(rec.T)
 	if effect != nil && effect.Kind == trace.StatusPatched {
 		text += r.readinessAfterStart(rec, effect.Status.Ready)
 	}
@@ -105,7 +99,7 @@ func (r *Run) startClause(rec, effect, cause *trace.Record) string {
 
 // readinessAfterStart says why the start alone changed Ready.
 func (r *Run) readinessAfterStart(start *trace.Record, ready bool) string {
-	c := r.spec(subject{start.Pod, start.Container})
+	c := r.spec(containerOf(start))
 	switch {
 	case c == nil || r.probesChanged(start.Pod, start.T):
 	case c.ReadinessProbe == nil && c.StartupProbe == nil:
@@ -119,12 +113,7 @@ func (r *Run) readinessAfterStart(start *trace.Record, ready bool) string {
 }
 
 // appended joins parts to the clause before them.
-func appended(parts []string) string {
-	if len(parts) == 0 {
-		return ""
-	}
-	return "; " + strings.Join(parts, "; ")
-}
+func appended(parts []string) string { return around("; ", strings.Join(parts, "; "), "") }
 
 // exitCodeSIGKILL is the exit code of a process that SIGKILL ended.
 const exitCodeSIGKILL = 137
@@ -165,11 +154,9 @@ var stopReasons = map[string]string{
 }
 
 func (r *Run) stopClause(rec, cause *trace.Record) string {
-	text := fmt.Sprintf("the kubelet told %s to stop at %s", printable.Text(rec.Container), r.at(rec.T))
-	if reason, ok := stopReasons[rec.Reason]; ok {
-		text += " " + reason
-	}
-	killing := r.killing(subject{rec.Pod, rec.Container}, rec.Instance)
+	text := fmt.Sprintf("the kubelet told %s to stop at %s", printable.Text(rec.Container), r.at(rec.T)) +
+		around(" ", stopReasons[rec.Reason], "")
+	killing := r.killing(rec)
 	if killing == nil {
 		return text
 	}
@@ -177,7 +164,7 @@ func (r *Run) stopClause(rec, cause *trace.Record) string {
 		text += fmt.Sprintf(" (decided at %s%s)", r.at(killing.T), r.stopDelay(killing, rec.T))
 	}
 	if cause != nil && cause.Kind == trace.ProbeExecuted && killing.T.Sub(cause.T) > noticeable {
-		text += appended(r.obstacles(subject{rec.Pod, rec.Container}, cause.T, killing.T))
+		text += appended(r.obstacles(containerOf(rec), cause.T, killing.T))
 	}
 	return text
 }
@@ -194,7 +181,7 @@ func (r *Run) stopDelay(killing *trace.Record, until virtual.Time) string {
 			return text
 		}
 	}
-	if c := r.spec(subject{killing.Pod, killing.Container}); c != nil && podutil.IsRestartableInitContainer(c) {
+	if c := r.spec(containerOf(killing)); c != nil && podutil.IsRestartableInitContainer(c) {
 		text += "; sidecars stop last"
 	}
 	return text
@@ -214,19 +201,20 @@ func (r *Run) probeClause(rec, cause *trace.Record) string {
 // eventClause describes events that delay or end something. Of several back-offs in a row it
 // describes the last.
 func (r *Run) eventClause(rec, effect *trace.Record) string {
+	name, when := printable.Text(rec.Container), r.at(rec.T)
 	switch {
 	case rec.Reason == "Killing" && effect == nil:
-		return fmt.Sprintf("the kubelet began to stop %s at %s", printable.Text(rec.Container), r.at(rec.T))
+		return fmt.Sprintf("the kubelet began to stop %s at %s", name, when)
 	case rec.Reason == "BackOff" && effect != nil && effect.Kind == trace.Event && effect.Reason == "BackOff":
 		return ""
 	case rec.Reason == "BackOff":
 		return r.backOffClause(rec)
 	case rec.Reason == "FailedPostStartHook":
-		return fmt.Sprintf("the postStart hook of %s failed at %s", printable.Text(rec.Container), r.at(rec.T))
+		return fmt.Sprintf("the postStart hook of %s failed at %s", name, when)
 	case rec.Reason == "DeadlineExceeded":
-		return "the pod reached its activeDeadlineSeconds at " + r.at(rec.T)
+		return "the pod reached its activeDeadlineSeconds at " + when
 	case rec.Type == "Warning" && rec.Reason != "Unhealthy" && rec.Reason != "Evicted":
-		return fmt.Sprintf("the kubelet reported %s at %s: %s", rec.Reason, r.at(rec.T), printable.Text(rec.Message))
+		return fmt.Sprintf("the kubelet reported %s at %s: %s", rec.Reason, when, printable.Text(rec.Message))
 	}
 	return ""
 }
@@ -245,7 +233,7 @@ func (r *Run) backOffClause(rec *trace.Record) string {
 // lastExit returns the last exit of the record's container before the record, or nil.
 func (r *Run) lastExit(before *trace.Record) *trace.Record {
 	var exit *trace.Record
-	for _, rec := range r.lives[subject{before.Pod, before.Container}] {
+	for _, rec := range r.about[topic{lives, containerOf(before)}] {
 		if rec.Kind == trace.ContainerExited && rec.Step < before.Step {
 			exit = rec
 		}
@@ -253,29 +241,28 @@ func (r *Run) lastExit(before *trace.Record) *trace.Record {
 	return exit
 }
 
+// stepClauses describe the steps of a scenario by their actions. The message of a record with more
+// to tell follows the time.
+var stepClauses = map[string]string{
+	"evict":        "the node ran short of memory",
+	"patch":        "the pod was patched",
+	"resize":       "the resources of the pod were changed",
+	"debug":        "an ephemeral container was added to the pod",
+	"rebootNode":   "the node went down to reboot",
+	"shutdownNode": "the node began a graceful shutdown",
+}
+
 func (r *Run) stepClause(rec *trace.Record) string {
-	when, message := r.at(rec.T), printable.Text(rec.Message)
-	if message == trace.StepOver {
+	when, message, name := r.at(rec.T), printable.Text(rec.Message), printable.Text(rec.Container)
+	switch {
+	case message == trace.StepOver:
 		return fmt.Sprintf("the %s step ended at %s", rec.Reason, when)
+	case rec.Reason == "kill" && message == "SIGTERM":
+		return fmt.Sprintf("a kill step sent %s SIGTERM at %s", name, when)
+	case rec.Reason == "kill":
+		return fmt.Sprintf("a kill step killed %s at %s (%s)", name, when, message)
+	case stepClauses[rec.Reason] != "":
+		return stepClauses[rec.Reason] + " at " + when + around(": ", message, "")
 	}
-	switch rec.Reason {
-	case "kill":
-		if rec.Message == "SIGTERM" {
-			return fmt.Sprintf("a kill step sent %s SIGTERM at %s", printable.Text(rec.Container), when)
-		}
-		return fmt.Sprintf("a kill step killed %s at %s (%s)", printable.Text(rec.Container), when, message)
-	case "evict":
-		return "the node ran short of memory at " + when
-	case "patch":
-		return fmt.Sprintf("the pod was patched at %s: %s", when, message)
-	case "resize":
-		return fmt.Sprintf("the resources of the pod were changed at %s: %s", when, message)
-	case "debug":
-		return fmt.Sprintf("an ephemeral container was added to the pod at %s: %s", when, message)
-	case "rebootNode":
-		return "the node went down to reboot at " + when
-	case "shutdownNode":
-		return "the node began a graceful shutdown at " + when
-	}
-	return strings.TrimSpace(fmt.Sprintf("the %s step ran at %s", rec.Reason, when) + " " + message)
+	return fmt.Sprintf("the %s step ran at %s", rec.Reason, when) + around(" ", message, "")
 }

@@ -2,6 +2,7 @@ package why
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,12 +26,12 @@ func (r *Run) startDelay(start, cause *trace.Record) string {
 	}
 	if cause.Kind == trace.PodAdded && start.T.Sub(from) <= noticeable {
 		// of which a scenario may not know the time
-		return appended(r.hooksLongerThan(-1, subject{start.Pod, start.Container}, from, start.T))
+		return appended(r.postStartHooks(-1, containerOf(start), from, start.T))
 	}
 	if start.T.Sub(from) <= noticeable {
 		return r.withoutBackOff(start, cause) + r.forgottenBackOff(start, cause)
 	}
-	reasons := r.obstacles(subject{start.Pod, start.Container}, from, start.T)
+	reasons := r.obstacles(containerOf(start), from, start.T)
 	if len(reasons) == 0 && cause.Kind == trace.Event {
 		return fmt.Sprintf(", %s after its back-off ended, when the kubelet next synced the pod",
 			r.span(start.T.Sub(from)))
@@ -68,7 +69,7 @@ func (r *Run) forgottenBackOff(start, exit *trace.Record) string {
 
 // obstacles lists what kept the kubelet from starting a container between two moments.
 func (r *Run) obstacles(c subject, from, to virtual.Time) []string {
-	reasons := append(r.outages(from, to, false), r.postStartHooks(c, from, to)...)
+	reasons := append(r.outages(from, to, false), r.postStartHooks(noticeable, c, from, to)...)
 	for _, rec := range r.records {
 		if rec.T > to {
 			break
@@ -83,9 +84,13 @@ func (r *Run) obstacles(c subject, from, to virtual.Time) []string {
 					printable.Text(rec.Container), r.at(rec.T)))
 			}
 		case rec.Kind == trace.Event && rec.Reason == "Pulled":
+			image := "its image"
+			if rec.Container != c.container { // the pod worker starts the containers one after the other
+				image = "the image of " + printable.Text(rec.Container)
+			}
 			if pulling := r.pullStart(rec); pulling != nil && rec.T.Sub(pulling.T) > time.Second {
-				reasons = append(reasons, fmt.Sprintf("%s was being pulled from %s to %s", imageOf(rec, c),
-					r.at(pulling.T), r.at(rec.T)))
+				reasons = append(reasons, fmt.Sprintf("%s was being pulled from %s to %s", image, r.at(pulling.T),
+					r.at(rec.T)))
 			}
 		case rec.Kind == trace.VolumeWaitEnded && rec.Reason == "mount" && rec.Took > time.Second:
 			reasons = append(reasons, fmt.Sprintf("the kubelet waited for the volumes of the pod from %s to %s",
@@ -96,13 +101,8 @@ func (r *Run) obstacles(c subject, from, to virtual.Time) []string {
 }
 
 // postStartHooks lists the postStart hooks of other containers that kept the pod worker busy
-// between two moments.
-func (r *Run) postStartHooks(c subject, from, to virtual.Time) []string {
-	return r.hooksLongerThan(noticeable, c, from, to)
-}
-
-// hooksLongerThan is postStartHooks for the hooks that took longer than a time.
-func (r *Run) hooksLongerThan(least time.Duration, c subject, from, to virtual.Time) []string {
+// between two moments for longer than a time.
+func (r *Run) postStartHooks(least time.Duration, c subject, from, to virtual.Time) []string {
 	var reasons []string
 	for _, rec := range r.records {
 		if rec.Kind != trace.HookStarted || rec.Reason != "postStart" || rec.Pod != c.pod ||
@@ -123,13 +123,13 @@ func (r *Run) hooksLongerThan(least time.Duration, c subject, from, to virtual.T
 	return reasons
 }
 
-// Descriptions of outages that have ended, and of ongoing outages.
-const (
-	kubeletWasDown = "the kubelet was down"
-	kubeletIsDown  = "the kubelet has been down"
-	runtimeWasDown = "the container runtime was unhealthy"
-	runtimeIsDown  = "the container runtime has been unhealthy"
-)
+// outageWords describe outages: who has it, and the words for one that has ended and for one that
+// goes on.
+var outageWords = map[string]struct{ who, past, present string }{
+	"kubelet":     {"the kubelet", "was down", "has been down"},
+	"runtimeDown": {"the container runtime", "was unhealthy", "has been unhealthy"},
+	"apiDown":     {"the kubelet", "could not reach the API server", "has not reached the API server"},
+}
 
 // outages lists what the kubelet lacked between two moments: the kubelet itself, the container
 // runtime or the API server. The API server counts for status writes, and for a restarted kubelet,
@@ -138,26 +138,21 @@ func (r *Run) outages(from, to virtual.Time, writes bool) []string {
 	var reasons []string
 	begun := map[string]*trace.Record{}
 	restarted := false // the kubelet, during an outage of the API server
-	add := func(name, past, present string, end *trace.Record) {
-		begin := begun[name]
-		delete(begun, name)
+	over := func(what string, end *trace.Record) {
+		begin, words := begun[what], outageWords[what]
+		delete(begun, what)
+		if what == "apiDown" && restarted {
+			words.who = "the restarted kubelet"
+		}
 		switch {
-		case begin == nil || end != nil && end.T <= from:
+		case begin == nil || words.who == "" || end != nil && end.T <= from:
+		case what == "apiDown" && !writes && !restarted:
 		case end == nil:
-			reasons = append(reasons, fmt.Sprintf("%s since %s", present, r.at(begin.T)))
+			reasons = append(reasons, fmt.Sprintf("%s %s since %s", words.who, words.present, r.at(begin.T)))
 		default:
-			reasons = append(reasons, fmt.Sprintf("%s from %s to %s", past, r.at(begin.T), r.at(end.T)))
+			reasons = append(reasons, fmt.Sprintf("%s %s from %s to %s", words.who, words.past, r.at(begin.T),
+				r.at(end.T)))
 		}
-	}
-	api := func(end *trace.Record) {
-		if writes || restarted {
-			kubelet := "the kubelet"
-			if restarted {
-				kubelet = "the restarted kubelet"
-			}
-			add("apiDown", kubelet+" could not reach the API server", kubelet+" has not reached the API server", end)
-		}
-		delete(begun, "apiDown")
 	}
 	for _, rec := range r.records {
 		if rec.T > to {
@@ -168,42 +163,30 @@ func (r *Run) outages(from, to virtual.Time, writes bool) []string {
 			begun["kubelet"] = rec
 		case rec.Kind == trace.KubeletStarted:
 			restarted = begun["apiDown"] != nil
-			add("kubelet", kubeletWasDown, kubeletIsDown, rec)
-		case rec.Kind != trace.Step:
-		case rec.Message != trace.StepOver:
+			over("kubelet", rec)
+		case rec.Kind == trace.Step && rec.Message == trace.StepOver:
+			over(rec.Reason, rec)
+		case rec.Kind == trace.Step:
 			begun[rec.Reason] = rec
 			restarted = restarted && rec.Reason != "apiDown"
-		case rec.Reason == "runtimeDown":
-			add(rec.Reason, runtimeWasDown, runtimeIsDown, rec)
-		case rec.Reason == "apiDown":
-			api(rec)
 		}
 	}
-	add("kubelet", kubeletWasDown, kubeletIsDown, nil)
-	add("runtimeDown", runtimeWasDown, runtimeIsDown, nil)
-	api(nil)
-	return reasons
-}
-
-// imageOf names the image of a pull that delayed a container: the pod worker starts the containers
-// one after the other.
-func imageOf(pulled *trace.Record, c subject) string {
-	if pulled.Container == c.container {
-		return "its image"
+	for _, what := range []string{"kubelet", "runtimeDown", "apiDown"} {
+		over(what, nil)
 	}
-	return "the image of " + printable.Text(pulled.Container)
+	return reasons
 }
 
 // pullStart returns the Pulling event of the pull that ends with the given Pulled event, or nil.
 func (r *Run) pullStart(pulled *trace.Record) *trace.Record {
-	var begin *trace.Record
-	for _, rec := range r.lives[subject{pulled.Pod, pulled.Container}] {
-		if rec.Kind == trace.Event && rec.Step < pulled.Step && (rec.Reason == "Pulling" || rec.Reason == "Pulled") {
-			begin = rec
+	for _, rec := range slices.Backward(r.about[topic{lives, containerOf(pulled)}]) {
+		switch {
+		case rec.Kind != trace.Event || rec.Step >= pulled.Step:
+		case rec.Reason == "Pulling":
+			return rec
+		case rec.Reason == "Pulled":
+			return nil
 		}
-	}
-	if begin != nil && begin.Reason == "Pulling" {
-		return begin
 	}
 	return nil
 }

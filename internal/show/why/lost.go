@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -61,41 +62,25 @@ type loss struct {
 // inFlight is the reason of requests that a program had when it ended (package traffic).
 const inFlight = "inFlight"
 
-// lossKey identifies where the requests of a record are lost.
-func lossKey(rec *trace.Record) string {
-	return strings.Join([]string{rec.Object.Name, rec.Object.Loss.Router, rec.Pod}, "\n")
-}
-
 // losses returns the losses of the run.
 func (r *Run) losses() []*loss {
+	type place struct{ service, router, pod string }
 	var list []*loss
-	latest := map[string]*loss{}
-	for _, rec := range r.records {
-		if rec.Kind != trace.LossStarted && rec.Kind != trace.LossEnded {
-			continue
+	latest := map[place]*loss{}
+	for _, span := range trace.Losses(r.raw, r.end) {
+		first, last := r.records[span.First], r.records[span.Last]
+		at := place{first.Object.Name, first.Object.Loss.Router, first.Pod}
+		l := latest[at]
+		if l == nil || l.to < span.From {
+			l = &loss{first: first}
+			latest[at], list = l, append(list, l)
 		}
-		key := lossKey(rec)
-		l := latest[key]
-		if l == nil || !l.open && l.to != rec.T {
-			l = &loss{first: rec}
-			latest[key], list = l, append(list, l)
-		}
+		l.lost, l.to = l.lost+span.Lost, max(l.to, span.To)
 		switch {
-		case rec.Kind == trace.LossStarted:
-			l.open = true
-		case rec.Reason == inFlight: // a loss in progress goes on
-			l.lost += rec.Object.Loss.Lost
-			l.to = rec.T
-		default:
-			l.open, l.last, l.to = false, rec, rec.T
-			l.lost += rec.Object.Loss.Lost
-		}
-	}
-	for _, l := range list {
-		if l.open {
-			of := l.first.Object.Loss
-			l.lost += of.Rate * float64(of.One) / float64(of.Of) * r.end.Sub(l.first.T).Seconds()
-			l.to, l.last = r.end, nil
+		case last.Kind == trace.LossStarted:
+			l.open, l.last = true, nil
+		case last.Reason != inFlight && !l.open:
+			l.last = last
 		}
 	}
 	return slices.DeleteFunc(list, func(l *loss) bool { return l.lost == 0 })
@@ -177,26 +162,25 @@ func (r *Run) upwards(chain []*trace.Record, pod string) (links []Link) {
 		if rec.Kind == trace.WorkloadChanged && rec.Reason == "spec" && i > 0 && i < len(chain)-1 {
 			continue // what changed it says more
 		}
-		root := Root("")
+		link := r.link(rec, pod)
 		if i == len(chain)-1 {
-			root = map[trace.Kind]Root{trace.Step: Step, trace.PodDeleteRequested: Deletion, trace.PodAdded: PodAdded,
-				trace.KubeletStopped: Kubelet}[rec.Kind]
-			if root == "" {
-				root = Program
-			}
+			link.Root = cmp.Or(roots[rec.Kind], Program)
 		}
-		links = append(links, Link{T: rec.T, Step: rec.Step, Kind: rec.Kind, Text: r.stepText(rec, pod), Root: root})
+		links = append(links, link)
 	}
 	return links
+}
+
+func (r *Run) link(rec *trace.Record, pod string) Link {
+	return Link{T: rec.T, Step: rec.Step, Kind: rec.Kind, Text: r.stepText(rec, pod)}
 }
 
 // hops returns the first n records of a chain of causes, the oldest first.
 func (r *Run) hops(chain []*trace.Record, n int, pod string) (hops []Hop) {
 	for i := n - 1; i >= 0; i-- {
-		rec := chain[i]
-		h := Hop{Link: Link{T: rec.T, Step: rec.Step, Kind: rec.Kind, Text: r.stepText(rec, pod)}}
+		h := Hop{Link: r.link(chain[i], pod)}
 		if i+1 < len(chain) {
-			h.Took = rec.T.Sub(chain[i+1].T)
+			h.Took = h.T.Sub(chain[i+1].T)
 		}
 		hops = append(hops, h)
 	}
@@ -211,11 +195,11 @@ func (r *Run) lostText(race *Race, l *loss) string {
 	}
 	if slices.ContainsFunc(r.losses(),
 		func(other *loss) bool { return other.first.Object.Name != l.first.Object.Name }) {
-		requests += " to Service " + printable.Text(trace.PodName(race.Service))
+		requests += " to Service " + nameOf(race.Service)
 	}
-	who := "Service " + printable.Text(trace.PodName(race.Service)) + " has no pod to send them to"
+	who := "Service " + nameOf(race.Service) + " has no pod to send them to"
 	if race.Pod != "" {
-		who = printable.Text(trace.PodName(race.Pod)) + " " + map[string]string{
+		who = nameOf(race.Pod) + " " + map[string]string{
 			"refused": "refuses them", "exited": "has exited", "notListening": "does not listen",
 			inFlight: "exits while it has them",
 		}[l.first.Reason]
@@ -237,7 +221,7 @@ func requestsLost(n float64) string {
 
 // beginText says what the first arm leads to.
 func (r *Run) beginText(l *loss, chain []*trace.Record) string {
-	router, pod := printable.Text(l.first.Object.Loss.Router), printable.Text(trace.PodName(l.first.Pod))
+	router, pod := printable.Text(l.first.Object.Loss.Router), nameOf(l.first.Pod)
 	switch {
 	case l.first.Pod == "":
 		return router + " has no target any more"
@@ -249,7 +233,7 @@ func (r *Run) beginText(l *loss, chain []*trace.Record) string {
 
 // endText says what the second arm leads to.
 func (r *Run) endText(l *loss, chain []*trace.Record) string {
-	router, pod := printable.Text(l.first.Object.Loss.Router), printable.Text(trace.PodName(l.first.Pod))
+	router, pod := printable.Text(l.first.Object.Loss.Router), nameOf(l.first.Pod)
 	switch {
 	case l.last == nil || len(chain) == 0:
 		if l.first.Reason == inFlight && l.last == nil && !l.open {
@@ -266,7 +250,7 @@ func (r *Run) endText(l *loss, chain []*trace.Record) string {
 
 // stepText describes a record of a chain without its time. The pod is what the chain is about.
 func (r *Run) stepText(rec *trace.Record, pod string) string {
-	name, container := printable.Text(trace.PodName(rec.Pod)), printable.Text(rec.Container)
+	name, container := nameOf(rec.Pod), printable.Text(rec.Container)
 	switch rec.Kind {
 	case trace.Step, trace.PodDeleteRequested, trace.KubeletStopped, trace.PodAdded:
 		return r.actionText(rec, name)
@@ -312,22 +296,22 @@ func (r *Run) actionText(rec *trace.Record, pod string) string {
 		text = pod + " was deleted"
 	default:
 		object, change, _ := strings.Cut(rec.Message, ": ")
-		text = fmt.Sprintf("Deployment %s was changed", printable.Text(trace.PodName(object)))
+		text = fmt.Sprintf("Deployment %s was changed", nameOf(object))
 		if change == "" {
 			text = "the step " + rec.Reason + " ran"
 		} else if change = printable.Text(change); len(change) <= 60 {
 			text += ": " + change
 		}
 	}
-	if says := r.step(rec).Says; says != "" && r.cause(rec) == nil {
-		text += " (" + says + ")"
+	if r.cause(rec) != nil {
+		return text
 	}
-	return text
+	return text + around(" (", r.step(rec).Says, ")")
 }
 
 // afterHook says that a container ran its preStop hook before it got SIGTERM.
 func (r *Run) afterHook(stopping *trace.Record) string {
-	killing := r.killing(subject{stopping.Pod, stopping.Container}, stopping.Instance)
+	killing := r.killing(stopping)
 	if killing == nil || r.preStopHook(killing) == nil {
 		return ""
 	}
@@ -340,7 +324,7 @@ func (r *Run) objectText(rec *trace.Record, pod string) string {
 		return "there was the record " + string(rec.Kind)
 	}
 	kind, key, _ := strings.Cut(rec.Object.Name, " ")
-	object := kind + " " + printable.Text(trace.PodName(key))
+	object := kind + " " + nameOf(key)
 	switch w := rec.Object.Workload; {
 	case rec.Kind == trace.Scaled:
 		return fmt.Sprintf("%s was scaled from %d to %d", object, rec.Object.From, rec.Object.To)
@@ -349,7 +333,7 @@ func (r *Run) objectText(rec *trace.Record, pod string) string {
 	case w != nil:
 		return fmt.Sprintf("the status of %s said %d of %d available", object, w.Available, w.Desired)
 	case rec.Kind == trace.EndpointsWritten:
-		return fmt.Sprintf("the EndpointSlice of %s %s", printable.Text(trace.PodName(key)),
+		return fmt.Sprintf("the EndpointSlice of %s %s", nameOf(key),
 			shows(rec.Object.Endpoints, pod))
 	case rec.Kind == trace.RoutesChanged:
 		return r.routesText(rec, pod)
@@ -363,7 +347,7 @@ func shows(list []trace.Endpoint, pod string) string {
 		ready := slices.DeleteFunc(slices.Clone(list), func(e trace.Endpoint) bool { return !e.Ready })
 		return "had " + plural(len(ready), "ready pod")
 	}
-	name := printable.Text(trace.PodName(pod))
+	name := nameOf(pod)
 	i := slices.IndexFunc(list, func(e trace.Endpoint) bool { return e.Pod == pod })
 	switch {
 	case i < 0:
@@ -386,7 +370,7 @@ func (r *Run) routesText(rec *trace.Record, pod string) string {
 	if slices.ContainsFunc(rec.Object.Endpoints, func(e trace.Endpoint) bool { return e.Pod == pod }) {
 		verb = "sent requests to"
 	}
-	text := fmt.Sprintf("%s %s %s", router, verb, printable.Text(trace.PodName(pod)))
+	text := fmt.Sprintf("%s %s %s", router, verb, nameOf(pod))
 	if rec.Message != "" {
 		text += "; it " + printable.Text(rec.Message)
 	}
@@ -481,7 +465,7 @@ func (r *Run) changedTargets(rec *trace.Record) string {
 	missing := func(of, in []trace.Endpoint) (names []string) {
 		for _, e := range of {
 			if !slices.ContainsFunc(in, func(x trace.Endpoint) bool { return x.Pod == e.Pod }) {
-				names = append(names, printable.Text(trace.PodName(e.Pod)))
+				names = append(names, nameOf(e.Pod))
 			}
 		}
 		return names

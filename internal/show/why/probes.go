@@ -8,42 +8,47 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/printable"
+	"probesim.dev/prober"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
 // spec returns the spec of a container, or nil if it is unknown.
 func (r *Run) spec(c subject) *v1.Container {
-	pod := r.pods[c.pod]
-	if pod == nil {
-		return nil
-	}
-	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range list {
-			if list[i].Name == c.container {
-				return &list[i]
-			}
-		}
+	if pod := r.pods[c.pod]; pod != nil {
+		return podutil.Find(pod, c.container)
 	}
 	return nil
 }
 
 // probeSpec returns the spec of a probe at a time, or nil if it is unknown.
-func (r *Run) probeSpec(p probe, at virtual.Time) *v1.Probe {
-	c := r.spec(p.subject)
+func (r *Run) probeSpec(p subject, at virtual.Time) *v1.Probe {
+	c := r.spec(p)
 	if c == nil || r.probesChanged(p.pod, at) {
 		return nil
 	}
-	return map[trace.Probe]*v1.Probe{trace.Liveness: c.LivenessProbe, trace.Readiness: c.ReadinessProbe,
-		trace.Startup: c.StartupProbe}[p.kind]
+	return prober.ProbeOf(c, p.probe)
+}
+
+// threshold returns how many results like that of a probe run decide, or 1 if it is unknown.
+func (r *Run) threshold(run *trace.Record) int {
+	switch spec := r.probeSpec(probeOf(run), run.T); {
+	case spec == nil:
+		return 1
+	case succeeded(run):
+		return int(spec.SuccessThreshold)
+	default:
+		return int(spec.FailureThreshold)
+	}
 }
 
 // probesChanged reports whether a patch can have changed a probe of a pod by a time, so that the
 // spec does not tell the probes.
 func (r *Run) probesChanged(pod string, at virtual.Time) bool {
-	change := r.changed[pod]
-	return change != nil && change.T <= at
+	return slices.ContainsFunc(r.about[topic{trace.Step, subject{pod: pod}}],
+		func(rec *trace.Record) bool { return rec.T <= at && rec.ChangesProbes() })
 }
 
 func succeeded(rec *trace.Record) bool {
@@ -54,7 +59,7 @@ func succeeded(rec *trace.Record) bool {
 // count: the kubelet ignores them.
 func (r *Run) runsUpTo(rec *trace.Record) []*trace.Record {
 	var runs []*trace.Record
-	for _, p := range slices.Backward(r.probes[probe{subject{rec.Pod, rec.Container}, rec.Probe}]) {
+	for _, p := range slices.Backward(r.about[topic{trace.ProbeExecuted, probeOf(rec)}]) {
 		if p.Step <= rec.Step && p.Result != trace.Error {
 			runs = append(runs, p)
 		}
@@ -93,11 +98,7 @@ func (r *Run) failuresBefore(rec *trace.Record) []*trace.Record {
 
 // failureDetails says when a probe failed, how often in a row, and with which message.
 func (r *Run) failureDetails(rec *trace.Record) string {
-	threshold := 1
-	spec := r.probeSpec(probe{subject{rec.Pod, rec.Container}, rec.Probe}, rec.T)
-	if spec != nil {
-		threshold = int(spec.FailureThreshold)
-	}
+	threshold, spec := r.threshold(rec), r.probeSpec(probeOf(rec), rec.T)
 	runs, last := r.streak(rec, threshold)
 	text := r.times(runs)
 	if spec != nil {
@@ -112,28 +113,21 @@ func (r *Run) failureDetails(rec *trace.Record) string {
 	if start := r.kubeletStart(rec.Step); start != nil && r.failedBefore(rec, start) {
 		text += fmt.Sprintf("; the kubelet restarted at %s and counted from zero", r.at(start.T))
 	}
-	text += r.newPeriod(runs[0])
-	return text + quotedMessage(rec) + r.timeout(rec, spec)
+	text += r.newPeriod(runs[0]) + quotedMessage(rec)
+	// The message of a request over the network does not name the timeout, while that of a command does.
+	if spec != nil && spec.Exec == nil && rec.Result == trace.Failure && rec.Took >= seconds(spec.TimeoutSeconds) {
+		text += fmt.Sprintf(", after its timeoutSeconds %d", spec.TimeoutSeconds)
+	}
+	return text
 }
 
-// timeout says that a request over the network failed at the timeout of the probe. Its message does
-// not name the timeout, while the message of a command does.
-func (r *Run) timeout(rec *trace.Record, spec *v1.Probe) string {
-	if spec == nil || spec.Exec != nil || rec.Result != trace.Failure ||
-		rec.Took < time.Duration(spec.TimeoutSeconds)*time.Second {
-		return ""
-	}
-	return fmt.Sprintf(", after its timeoutSeconds %d", spec.TimeoutSeconds)
-}
+func seconds[T int32 | int64](n T) time.Duration { return time.Duration(n) * time.Second }
 
 // successDetails says when a probe succeeded, and how often it failed before.
 func (r *Run) successDetails(rec *trace.Record) string {
 	text := "at " + r.at(rec.T)
-	threshold := 1
-	if spec := r.probeSpec(probe{subject{rec.Pod, rec.Container}, rec.Probe}, rec.T); spec != nil {
-		threshold = int(spec.SuccessThreshold)
-	}
-	if runs, _ := r.streak(rec, threshold); threshold > 1 {
+	if threshold := r.threshold(rec); threshold > 1 {
+		runs, _ := r.streak(rec, threshold)
 		text = r.times(runs) + fmt.Sprintf(", successThreshold %d", threshold)
 	}
 	if failures := r.failuresBefore(rec); len(failures) > 0 {
@@ -146,20 +140,19 @@ func (r *Run) successDetails(rec *trace.Record) string {
 // newPeriod says that the readiness probe ran when it did because its period had begun anew at a
 // trigger.
 func (r *Run) newPeriod(run *trace.Record) string {
-	p := probe{subject{run.Pod, run.Container}, run.Probe}
-	spec, began := r.probeSpec(p, run.T), run.T.Add(-run.Took)
+	spec, began := r.probeSpec(probeOf(run), run.T), run.T.Add(-run.Took)
 	if spec == nil {
 		return ""
 	}
-	for _, reset := range slices.Backward(r.resets[p]) {
-		if reset.T >= began {
-			continue
-		}
-		if began.Sub(reset.T) != time.Duration(spec.PeriodSeconds)*time.Second {
+	for _, reset := range slices.Backward(r.about[topic{trace.TriggerTaken, probeOf(run)}]) {
+		switch {
+		case reset.T >= began:
+		case began.Sub(reset.T) != seconds(spec.PeriodSeconds):
 			return ""
+		default:
+			return fmt.Sprintf("; its period of %ds began anew at %s%s", spec.PeriodSeconds, r.at(reset.T),
+				r.trigger(reset))
 		}
-		return fmt.Sprintf("; its period of %ds began anew at %s%s", spec.PeriodSeconds, r.at(reset.T),
-			r.trigger(reset))
 	}
 	return ""
 }
@@ -167,33 +160,28 @@ func (r *Run) newPeriod(run *trace.Record) string {
 // trigger says why the kubelet triggered a readiness probe: each sync of a pod triggers the probes
 // of the containers that are not ready yet.
 func (r *Run) trigger(reset *trace.Record) string {
-	syncs := r.syncs[reset.Pod]
-	i := slices.IndexFunc(syncs, func(rec *trace.Record) bool { return rec.Step > reset.Step })
-	if i < 0 {
-		i = len(syncs)
+	var sync *trace.Record
+	for _, rec := range r.about[topic{trace.PodSync, subject{pod: reset.Pod}}] {
+		if rec.Step < reset.Step {
+			sync = rec
+		}
 	}
-	if i == 0 {
+	if sync == nil {
 		return ""
 	}
-	cause := r.cause(syncs[i-1])
+	text := ", when the kubelet synced the pod"
+	cause := r.cause(sync)
 	if cause == nil {
-		return ", when the kubelet synced the pod"
+		return text
 	}
-	name := printable.Text(cause.Container)
-	switch cause.Kind {
-	case trace.ProbeExecuted:
-		return fmt.Sprintf(", when the kubelet synced the pod after a run of the %s probe of %s", cause.Probe, name)
-	case trace.ContainerStarted:
-		return fmt.Sprintf(", when the kubelet synced the pod after the start of %s", name)
-	case trace.ContainerExited:
-		return fmt.Sprintf(", when the kubelet synced the pod after the exit of %s", name)
-	}
-	return ", when the kubelet synced the pod"
+	what := map[trace.Kind]string{trace.ProbeExecuted: fmt.Sprintf("a run of the %s probe", cause.Probe),
+		trace.ContainerStarted: "the start", trace.ContainerExited: "the exit"}[cause.Kind]
+	return text + around(" after ", what, " of "+printable.Text(cause.Container))
 }
 
 // kubeletStart returns the last start of the kubelet before a step, or nil.
 func (r *Run) kubeletStart(step int64) *trace.Record {
-	for _, rec := range slices.Backward(r.kubelet) {
+	for _, rec := range slices.Backward(r.about[kubelet]) {
 		if rec.Kind == trace.KubeletStarted && rec.Step < step {
 			return rec
 		}
@@ -225,13 +213,14 @@ func (r *Run) times(runs []*trace.Record) string {
 			list = append(list, "...")
 		}
 	}
-	if len(runs) == 1 {
+	often := number(len(runs)) + " times"
+	switch len(runs) {
+	case 1:
 		return "at " + list[0]
+	case 2:
+		often = "twice"
 	}
-	if len(runs) == 2 {
-		return "twice in a row (" + strings.Join(list, ", ") + ")"
-	}
-	return number(len(runs)) + " times in a row (" + strings.Join(list, ", ") + ")"
+	return often + " in a row (" + strings.Join(list, ", ") + ")"
 }
 
 // number writes numbers below ten as words.
@@ -255,8 +244,31 @@ func quotedMessage(rec *trace.Record) string {
 	if first, _, more := strings.Cut(message, "\n"); more {
 		message = first + " ..."
 	}
-	if message == "" {
+	return around(`: "`, printable.Text(message), `"`)
+}
+
+// tick says what decides that a probe runs at a moment.
+func (r *Run) tick(p subject, spec *v1.Probe, began virtual.Time) string {
+	if slices.ContainsFunc(r.about[topic{trace.TriggerTaken, p}],
+		func(rec *trace.Record) bool { return rec.T == began }) {
+		return "when the kubelet syncs the pod"
+	}
+	return fmt.Sprintf("periodSeconds %d", spec.PeriodSeconds)
+}
+
+// firstRun says what a success without earlier failures waited for, if the probe first ran long
+// after its cause.
+func (r *Run) firstRun(rec, cause *trace.Record) string {
+	spec, began := r.probeSpec(probeOf(rec), rec.T), rec.T.Add(-rec.Took)
+	if spec == nil || cause == nil || len(r.failuresBefore(rec)) > 0 || began.Sub(cause.T) <= noticeable {
 		return ""
 	}
-	return `: "` + printable.Text(message) + `"`
+	if runs := r.runsUpTo(rec); len(runs) > 1 && runs[1].T >= cause.T {
+		return ""
+	}
+	after := ""
+	if spec.InitialDelaySeconds > 0 && cause.Kind == trace.ContainerStarted {
+		after = fmt.Sprintf(" after initialDelaySeconds %d", spec.InitialDelaySeconds)
+	}
+	return fmt.Sprintf(", its first run%s (%s)", after, r.tick(probeOf(rec), spec, began))
 }

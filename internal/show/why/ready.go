@@ -7,83 +7,116 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/prober"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
-// hasStarted reports whether the startup probe of an instance has succeeded.
-func (m *moment) hasStarted(c *v1.Container, start *trace.Record) bool {
-	p := m.lastProbe(c.Name, trace.Startup)
-	return p != nil && p.Instance == start.Instance && succeeded(p)
+// probing is a probe of a running container at a moment.
+type probing struct {
+	*moment
+	subject
+	spec  *v1.Probe     // nil: the container has no such probe
+	start *trace.Record // of the instance
+	runs  []*trace.Record
 }
 
-// lastProbe returns the last run of a probe other than errors, or nil.
-func (m *moment) lastProbe(container string, kind trace.Probe) *trace.Record {
-	for _, p := range slices.Backward(m.probes[probe{subject{m.pod, container}, kind}]) {
-		if p.T <= m.t && p.Result != trace.Error {
-			return p
+func (m *moment) probing(c *v1.Container, start *trace.Record, kind trace.Probe) *probing {
+	p := &probing{moment: m, subject: subject{m.pod, c.Name, kind}, spec: prober.ProbeOf(c, kind), start: start}
+	for _, run := range slices.Backward(m.about[topic{trace.ProbeExecuted, p.subject}]) {
+		if run.T <= m.t {
+			p.runs = append(p.runs, run) // newest first
+		}
+	}
+	return p
+}
+
+// last returns the last run other than errors, or nil.
+func (p *probing) last() *trace.Record {
+	for _, run := range p.runs {
+		if run.Result != trace.Error {
+			return run
 		}
 	}
 	return nil
 }
+
+// hasRun reports whether the last run other than errors is of this instance.
+func (p *probing) hasRun() bool {
+	last := p.last()
+	return last != nil && last.Instance == p.start.Instance
+}
+
+// hasSucceeded reports whether the last run is a success of this instance.
+func (p *probing) hasSucceeded() bool { return p.hasRun() && succeeded(p.last()) }
 
 // probeStates says which probes of a running container fail, have not succeeded or have not run.
 func (m *moment) probeStates(c *v1.Container, start *trace.Record) string {
 	if m.probesChanged(m.pod, m.t) {
 		return ""
 	}
-	text := m.failingProbe(c, start, trace.Liveness, c.LivenessProbe) + m.brokenProbe(c, start, trace.Liveness) +
-		m.openProbe(c, start, trace.Liveness)
-	if c.StartupProbe != nil && !m.hasStarted(c, start) {
-		return text + m.openProbe(c, start, trace.Startup) + m.brokenProbe(c, start, trace.Startup) +
-			m.startupState(c, start)
+	liveness, startup := m.probing(c, start, trace.Liveness), m.probing(c, start, trace.Startup)
+	text := liveness.failing() + liveness.broken() + liveness.waiting()
+	if startup.spec != nil && !startup.hasSucceeded() {
+		text += startup.waiting() + startup.broken() + startup.unfinished()
+		if c.LivenessProbe != nil || c.ReadinessProbe != nil {
+			text += ", so its other probes do not run"
+		}
+		return text
 	}
 	if c.ReadinessProbe == nil {
 		return text
 	}
-	text += m.brokenProbe(c, start, trace.Readiness) + m.openProbe(c, start, trace.Readiness)
-	last, next := m.lastProbe(c.Name, trace.Readiness), m.nextRun(c, start, trace.Readiness, c.ReadinessProbe)
-	delay := start.T.Add(time.Duration(c.ReadinessProbe.InitialDelaySeconds) * time.Second)
+	readiness := m.probing(c, start, trace.Readiness)
+	return text + readiness.broken() + readiness.waiting() + readiness.readiness()
+}
+
+// readiness describes a readiness probe.
+func (p *probing) readiness() string {
+	delay := p.start.T.Add(seconds(p.spec.InitialDelaySeconds))
 	switch {
-	case (last == nil || last.Instance != start.Instance) && m.t < delay:
-		return text + fmt.Sprintf("; its readiness probe does not run before %s (initialDelaySeconds %d)", m.at(delay),
-			c.ReadinessProbe.InitialDelaySeconds) + next
-	case (last == nil || last.Instance != start.Instance) && len(m.errors(c, start, trace.Readiness)) > 0:
-		return text
-	case last == nil || last.Instance != start.Instance:
-		return text + "; its readiness probe has not run yet" + next
-	case succeeded(last):
-		return text + m.readinessSuccess(last, c.ReadinessProbe)
+	case p.hasSucceeded():
+		n := int(p.spec.SuccessThreshold)
+		if runs, before := p.streak(p.last(), n); len(runs) < n && before != nil {
+			return fmt.Sprintf("; its readiness probe has succeeded %s (successThreshold %d)", p.times(runs), n)
+		}
+		return fmt.Sprintf("; its readiness probe last succeeded at %s", p.at(p.last().T))
+	case p.hasRun():
+		return p.failing() + p.next()
+	case p.t < delay:
+		return fmt.Sprintf("; its readiness probe does not run before %s (initialDelaySeconds %d)", p.at(delay),
+			p.spec.InitialDelaySeconds) + p.next()
+	case len(p.errors()) > 0:
+		return ""
 	}
-	return text + m.failingProbe(c, start, trace.Readiness, c.ReadinessProbe) + next
+	return "; its readiness probe has not run yet" + p.next()
 }
 
-// startupState describes a startup probe that has not succeeded yet.
-func (m *moment) startupState(c *v1.Container, start *trace.Record) string {
-	n, says := m.failures(c.Name, start, trace.Startup), ""
+// unfinished describes a startup probe that has not succeeded yet.
+func (p *probing) unfinished() string {
+	n, rule := p.failures(), ""
 	if n > 0 {
-		says = m.alsoSays(m.lastProbe(c.Name, trace.Startup))
+		rule = p.rule(p.last())
 	}
-	text := fmt.Sprintf("; its startup probe has not succeeded yet (%s, failureThreshold %d%s)", plural(n, "failure"),
-		c.StartupProbe.FailureThreshold, says)
-	text += m.nextRun(c, start, trace.Startup, c.StartupProbe)
-	if c.LivenessProbe != nil || c.ReadinessProbe != nil {
-		text += ", so its other probes do not run"
-	}
-	return text
+	return fmt.Sprintf("; its startup probe has not succeeded yet (%s, failureThreshold %d%s)", plural(n, "failure"),
+		p.spec.FailureThreshold, rule) + p.next()
 }
 
-// failures counts the consecutive failures of a probe of an instance since the kubelet started.
-func (m *moment) failures(container string, start *trace.Record, kind trace.Probe) int {
+// rule returns the words of the rule behind a run, after a semicolon, or "".
+func (p *probing) rule(run *trace.Record) string { return around("; ", p.says(p.ruleOf(run)), "") }
+
+// failures counts the consecutive failures of this instance since the kubelet started.
+func (p *probing) failures() int {
 	n := 0
 	var restart *trace.Record
-	for _, p := range slices.Backward(m.probes[probe{subject{m.pod, container}, kind}]) {
-		if p.T > m.t || p.Result == trace.Error {
+	for _, run := range p.runs {
+		if run.Result == trace.Error {
 			continue
 		}
 		if n == 0 {
-			restart = m.kubeletStart(p.Step)
+			restart = p.kubeletStart(run.Step)
 		}
-		if p.Instance != start.Instance || succeeded(p) || restart != nil && p.Step < restart.Step {
+		if run.Instance != p.start.Instance || succeeded(run) || restart != nil && run.Step < restart.Step {
 			break
 		}
 		n++
@@ -91,120 +124,115 @@ func (m *moment) failures(container string, start *trace.Record, kind trace.Prob
 	return n
 }
 
-// errors returns the last consecutive runs of a probe of an instance that ended with an error,
-// newest first.
-func (m *moment) errors(c *v1.Container, start *trace.Record, kind trace.Probe) []*trace.Record {
-	var runs []*trace.Record
-	for _, p := range slices.Backward(m.probes[probe{subject{m.pod, c.Name}, kind}]) {
-		if p.T > m.t {
+// errors returns the last consecutive runs of this instance that ended with an error, newest first.
+func (p *probing) errors() []*trace.Record {
+	for i, run := range p.runs {
+		if run.Instance != p.start.Instance || run.Result != trace.Error {
+			return p.runs[:i]
+		}
+	}
+	return p.runs
+}
+
+// broken says how often in a row the probe has ended with an error, if its last run did.
+func (p *probing) broken() string {
+	runs := p.errors()
+	if len(runs) == 0 {
+		return ""
+	}
+	when := "ended with an error at " + p.at(runs[0].T)
+	if n := len(runs); n > 1 {
+		when = fmt.Sprintf("has ended with an error since %s (%s times in a row)", p.at(runs[n-1].T), number(n))
+	}
+	return fmt.Sprintf("; its %s probe %s, which the kubelet ignores%s", p.probe, when, quotedMessage(runs[0])) +
+		p.inParentheses(p.ruleOf(runs[0]))
+}
+
+// failing says how often the probe has failed in a row, if it fails.
+func (p *probing) failing() string {
+	n := p.failures()
+	if p.spec == nil || n == 0 {
+		return ""
+	}
+	last := p.last()
+	runs, before := p.streak(last, n)
+	when, often := "failed at "+p.at(runs[0].T), ""
+	if n > 1 {
+		when, often = "has failed since "+p.at(runs[0].T), plural(n, "failure")+" in a row, "
+	}
+	text := fmt.Sprintf("; its %s probe %s (%sfailureThreshold %d", p.probe, when, often, p.spec.FailureThreshold)
+	if before != nil && before.Instance == p.start.Instance {
+		text += ", last success at " + p.at(before.T)
+	}
+	for _, rec := range slices.Backward(p.about[kubelet]) {
+		if rec.Kind != trace.KubeletStarted || rec.T > p.t {
 			continue
 		}
-		if p.Instance != start.Instance || p.Result != trace.Error {
-			break
+		if rec.Step > last.Step || p.failedBefore(last, rec) {
+			text += fmt.Sprintf("; the kubelet restarted at %s and counts from zero", p.at(rec.T))
 		}
-		runs = append(runs, p)
+		break
 	}
-	return runs
-}
-
-// brokenProbe says how often in a row a probe has ended with an error, if its last run did.
-func (m *moment) brokenProbe(c *v1.Container, start *trace.Record, kind trace.Probe) string {
-	runs := m.errors(c, start, kind)
-	switch len(runs) {
-	case 0:
-		return ""
-	case 1:
-		return fmt.Sprintf("; its %s probe ended with an error at %s, which the kubelet ignores%s", kind,
-			m.at(runs[0].T), quotedMessage(runs[0])) +
-			m.inParentheses(m.ruleOf(runs[0]))
-	}
-	return fmt.Sprintf("; its %s probe has ended with an error since %s (%s times in a row), which the kubelet "+
-		"ignores%s",
-		kind, m.at(runs[len(runs)-1].T), number(len(runs)), quotedMessage(runs[0])) + m.inParentheses(m.ruleOf(runs[0]))
-}
-
-// failingProbe says how often a probe has failed in a row, if it fails.
-func (m *moment) failingProbe(c *v1.Container, start *trace.Record, kind trace.Probe, spec *v1.Probe) string {
-	n := m.failures(c.Name, start, kind)
-	if spec == nil || n == 0 {
-		return ""
-	}
-	last := m.lastProbe(c.Name, kind)
-	runs, before := m.streak(last, n)
-	text := fmt.Sprintf("; its %s probe failed at %s (failureThreshold %d", kind, m.at(runs[0].T),
-		spec.FailureThreshold)
-	if n > 1 {
-		text = fmt.Sprintf("; its %s probe has failed since %s (%s in a row, failureThreshold %d", kind,
-			m.at(runs[0].T), plural(n, "failure"), spec.FailureThreshold)
-	}
-	if before != nil && before.Instance == start.Instance {
-		text += ", last success at " + m.at(before.T)
-	}
-	if restart := m.restarted(last); restart != nil {
-		text += fmt.Sprintf("; the kubelet restarted at %s and counts from zero", m.at(restart.T))
-	}
-	return text + m.newPeriod(last) + m.alsoSays(last) + ")"
-}
-
-// restarted returns the start of the kubelet since which failures that began before it count anew,
-// or nil.
-func (m *moment) restarted(last *trace.Record) *trace.Record {
-	for _, rec := range slices.Backward(m.kubelet) {
-		switch {
-		case rec.Kind != trace.KubeletStarted || rec.T > m.t:
-		case rec.Step > last.Step || m.failedBefore(last, rec):
-			return rec
-		default:
-			return nil
-		}
-	}
-	return nil
+	return text + p.newPeriod(last) + p.rule(last) + ")"
 }
 
 // longAnswer is the time for which a probe can wait for an answer without a mention.
 const longAnswer = time.Second
 
-// openProbe says since when a probe has waited for an answer, if it has for long.
-func (m *moment) openProbe(c *v1.Container, start *trace.Record, kind trace.Probe) string {
-	var request *trace.Record
-	ended := m.ended(c.Name, kind)
-	for _, b := range slices.Backward(m.asked[probe{subject{m.pod, c.Name}, kind}]) {
-		if b.T <= m.t && b.Instance == start.Instance && b.Step > ended {
-			request = b // a run can make several requests
-		}
-	}
-	if request == nil || m.t.Sub(request.T) < longAnswer {
-		return ""
-	}
-	says := ""
-	if text := m.says(request); text != "" {
-		says = "; " + text
-	}
-	text := fmt.Sprintf("; its %s probe has waited for an answer since %s", kind, m.at(request.T))
-	if spec := m.probeSpec(probe{subject{m.pod, c.Name}, kind}, m.t); spec != nil {
-		text += fmt.Sprintf(" (timeoutSeconds %d%s)", spec.TimeoutSeconds, says)
-	}
-	return text
-}
-
-// ended returns the step of the last end of a probe run: its result, or the stop of the kubelet.
-func (m *moment) ended(container string, kind trace.Probe) int64 {
-	step := int64(0)
-	for _, list := range [][]*trace.Record{m.probes[probe{subject{m.pod, container}, kind}], m.kubelet} {
-		for _, rec := range list {
-			if rec.T <= m.t {
-				step = max(step, rec.Step)
+// waiting says since when the probe has waited for an answer, if it has for long.
+func (p *probing) waiting() string {
+	ended := int64(0) // the step of the last result, or of the stop of the kubelet
+	for _, of := range []topic{{trace.ProbeExecuted, p.subject}, kubelet} {
+		for _, rec := range p.about[of] {
+			if rec.T <= p.t {
+				ended = max(ended, rec.Step)
 			}
 		}
 	}
-	return step
+	for _, request := range p.about[topic{trace.Behavior, p.subject}] {
+		if request.T > p.t || request.Instance != p.start.Instance || request.Step <= ended {
+			continue
+		}
+		if p.t.Sub(request.T) < longAnswer {
+			return ""
+		}
+		text := fmt.Sprintf("; its %s probe has waited for an answer since %s", p.probe, p.at(request.T))
+		if p.spec != nil {
+			text += fmt.Sprintf(" (timeoutSeconds %d%s)", p.spec.TimeoutSeconds, around("; ", p.says(request), ""))
+		}
+		return text // a run can make several requests
+	}
+	return ""
 }
 
-// readinessSuccess describes a readiness probe whose last run succeeded.
-func (m *moment) readinessSuccess(last *trace.Record, spec *v1.Probe) string {
-	n := int(spec.SuccessThreshold)
-	if runs, before := m.streak(last, n); len(runs) < n && before != nil {
-		return fmt.Sprintf("; its readiness probe has succeeded %s (successThreshold %d)", m.times(runs), n)
+// next says when the probe runs next and what decides it.
+func (p *probing) next() string {
+	end, what := p.lastsUntil()
+	for _, run := range p.about[topic{trace.ProbeExecuted, p.subject}] {
+		began := run.T.Add(-run.Took)
+		switch {
+		case run.T <= p.t:
+			continue
+		case began <= p.t:
+			return ", and a run is under way"
+		case began <= end:
+			return fmt.Sprintf(", and runs next at %s (%s)", p.at(began), p.tick(p.subject, p.spec, began))
+		}
+		break
 	}
-	return fmt.Sprintf("; its readiness probe last succeeded at %s", m.at(last.T))
+	return ", and does not run before " + what
+}
+
+// lastsUntil returns when the instance ends, or the kubelet, or the run.
+func (p *probing) lastsUntil() (end virtual.Time, what string) {
+	end, what = p.end, "the end of the run at "+p.at(p.end)
+	if exit := p.ofInstance(p.start, 0, trace.ContainerExited, ""); exit != nil {
+		end, what = exit.T, "the exit of its container at "+p.at(exit.T)
+	}
+	for _, rec := range p.about[kubelet] {
+		if rec.Kind == trace.KubeletStopped && rec.T >= p.t && rec.T < end {
+			return rec.T, "the kubelet stops at " + p.at(rec.T)
+		}
+	}
+	return end, what
 }

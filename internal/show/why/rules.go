@@ -18,7 +18,8 @@ func (r *Run) withRule(chain []Link, rec *trace.Record) ([]Link, *trace.Record) 
 	case succeeded(rec):
 		behind = r.rulesOf(r.failuresBefore(rec))
 	default:
-		behind = r.rulesOf(r.countedFailures(rec))
+		runs, _ := r.streak(rec, r.threshold(rec))
+		behind = r.rulesOf(runs)
 	}
 	var says []string
 	var last *trace.Record
@@ -31,11 +32,9 @@ func (r *Run) withRule(chain []Link, rec *trace.Record) ([]Link, *trace.Record) 
 		return chain, nil
 	}
 	end := &chain[len(chain)-1]
-	root := end.Root
+	rule := Link{T: last.T, Step: last.Step, Kind: last.Kind, Text: strings.Join(says, ", and "), Root: end.Root}
 	end.Root = ""
-	chain = append(chain, Link{T: last.T, Step: last.Step, Kind: last.Kind, Text: strings.Join(says, ", and "),
-		Root: root})
-	return chain, r.record(r.source(last).Since)
+	return append(chain, rule), r.record(r.source(last).Since)
 }
 
 // source returns the rule of a Behavior record, or a zero Source if there is none or it is not
@@ -57,8 +56,7 @@ func (r *Run) says(b *trace.Record) string { return r.source(b).Says }
 // step returns the step of the scenario that wrote a record, if it says more than the clause of the
 // record: it waited for something, or it stopped the kubelet.
 func (r *Run) step(rec *trace.Record) Source {
-	if r.Step == nil || rec.Kind != trace.Step && rec.Kind != trace.PodDeleteRequested && rec.Kind !=
-		trace.KubeletStopped {
+	if r.Step == nil || roots[rec.Kind] == "" || rec.Kind == trace.PodAdded {
 		return Source{}
 	}
 	if s := r.Step(rec); s.Since > 0 || rec.Kind == trace.KubeletStopped {
@@ -67,27 +65,22 @@ func (r *Run) step(rec *trace.Record) Source {
 	return Source{}
 }
 
-// alsoSays returns what the rule behind a probe run says, after a semicolon, or "".
-func (r *Run) alsoSays(run *trace.Record) string {
-	if text := r.says(r.ruleOf(run)); text != "" {
-		return "; " + text
-	}
-	return ""
-}
-
-// inParentheses returns what the rule of a Behavior record says, in parentheses after a space, or
+// inParentheses returns the words of the rule of a Behavior record in parentheses after a space, or
 // "".
-func (r *Run) inParentheses(b *trace.Record) string {
-	if text := r.says(b); text != "" {
-		return " (" + text + ")"
+func (r *Run) inParentheses(b *trace.Record) string { return around(" (", r.says(b), ")") }
+
+// around returns a text between two others, or "" if it is empty.
+func around(before, text, after string) string {
+	if text == "" {
+		return ""
 	}
-	return ""
+	return before + text + after
 }
 
 // exitRule returns the record of the rule that decided an exit, or nil.
 func (r *Run) exitRule(exit *trace.Record) *trace.Record {
-	for _, b := range r.exits[subject{exit.Pod, exit.Container}] {
-		if b.Instance == exit.Instance {
+	for _, b := range r.about[topic{trace.Behavior, containerOf(exit)}] {
+		if b.Instance == exit.Instance && b.Reason == "exit" {
 			return b
 		}
 	}
@@ -107,7 +100,7 @@ func (r *Run) rulesOf(runs []*trace.Record) []*trace.Record {
 
 // ruleOf returns the last request of a probe run, or nil if it reached no program.
 func (r *Run) ruleOf(run *trace.Record) *trace.Record {
-	for _, b := range slices.Backward(r.asked[probe{subject{run.Pod, run.Container}, run.Probe}]) {
+	for _, b := range slices.Backward(r.about[topic{trace.Behavior, probeOf(run)}]) {
 		if b.Step < run.Step {
 			if b.T < run.T.Add(-run.Took) {
 				return nil // of an earlier run
@@ -116,15 +109,4 @@ func (r *Run) ruleOf(run *trace.Record) *trace.Record {
 		}
 	}
 	return nil
-}
-
-// countedFailures returns the failures up to a record that count for its failureThreshold, oldest
-// first.
-func (r *Run) countedFailures(rec *trace.Record) []*trace.Record {
-	threshold := 1
-	if spec := r.probeSpec(probe{subject{rec.Pod, rec.Container}, rec.Probe}, rec.T); spec != nil {
-		threshold = int(spec.FailureThreshold)
-	}
-	runs, _ := r.streak(rec, threshold)
-	return runs
 }

@@ -78,7 +78,7 @@ func (m *moment) last(container string, kinds ...trace.Kind) *trace.Record {
 }
 
 func (m *moment) describe(container string) []string {
-	name := printable.Text(trace.PodName(m.pod))
+	name := nameOf(m.pod)
 	if m.last("", trace.PodAdded) == nil {
 		return []string{fmt.Sprintf("%s does not exist yet", name)}
 	}
@@ -91,11 +91,10 @@ func (m *moment) describe(container string) []string {
 	} else if ending != "" {
 		lines = append(lines, name+" terminates: "+ending)
 	}
-	if out := m.outages(m.t, m.t, true); len(out) > 0 && m.kubeletDown() == nil {
-		lines = append(lines, strings.Join(out, "; "))
-	}
 	if down := m.kubeletDown(); down != nil {
 		lines = append(lines, fmt.Sprintf("the kubelet has been down since %s", m.at(down.T)))
+	} else if out := m.outages(m.t, m.t, true); len(out) > 0 {
+		lines = append(lines, strings.Join(out, "; "))
 	}
 	for _, c := range m.containers() {
 		if container == "" || c.Name == container {
@@ -108,7 +107,7 @@ func (m *moment) describe(container string) []string {
 // terminating says why the kubelet terminates the pod, or "" if it does not, or because its
 // containers have ended.
 func (m *moment) terminating() string {
-	for _, sync := range m.syncs[m.pod] {
+	for _, sync := range m.about[topic{trace.PodSync, subject{pod: m.pod}}] {
 		if cause := m.cause(sync); sync.T <= m.t && sync.Reason == "terminating" && cause != nil {
 			return m.clause(cause, sync, nil)
 		}
@@ -118,23 +117,20 @@ func (m *moment) terminating() string {
 
 // containers returns the containers of the pod, init containers first.
 func (m *moment) containers() []*v1.Container {
-	var all []*v1.Container
 	if pod := m.pods[m.pod]; pod != nil {
-		for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-			for i := range list {
-				all = append(all, &list[i])
-			}
-		}
+		return slices.Collect(podutil.Containers(&pod.Spec))
 	}
-	return all
+	return nil
 }
 
+// kubeletDown returns the stop of the kubelet since which it has been down, or nil.
 func (m *moment) kubeletDown() *trace.Record {
-	for _, rec := range slices.Backward(m.kubelet) {
-		if rec.T <= m.t {
-			if rec.Kind == trace.KubeletStopped {
-				return rec
-			}
+	for _, rec := range slices.Backward(m.about[kubelet]) {
+		switch {
+		case rec.T > m.t:
+		case rec.Kind == trace.KubeletStopped:
+			return rec
+		default:
 			return nil
 		}
 	}
@@ -152,13 +148,14 @@ func (m *moment) podLine(name string) string {
 		text += fmt.Sprintf(" (%s)", printable.Text(status.Reason))
 	}
 	flips := m.flips(m.pod, m.t)
-	switch {
-	case status.Ready:
-		return text + ", Ready since " + m.at(flips[len(flips)-1].T)
-	case len(flips) > 0:
-		return text + ", not Ready since " + m.at(flips[len(flips)-1].T) + m.closedGates(status)
+	if len(flips) == 0 {
+		return text + ", not Ready yet" + m.closedGates(status)
 	}
-	return text + ", not Ready yet" + m.closedGates(status)
+	since := "Ready since " + m.at(flips[len(flips)-1].T)
+	if status.Ready {
+		return text + ", " + since
+	}
+	return text + ", not " + since + m.closedGates(status)
 }
 
 // closedGates names the readiness gates of a pod that is not Ready although its containers are:
@@ -218,7 +215,7 @@ func (m *moment) startBlockedBy(c *v1.Container) string {
 		exit, start := m.last(before.Name, trace.ContainerExited), m.last(before.Name, trace.ContainerStarted)
 		sidecar := podutil.IsRestartableInitContainer(before)
 		switch {
-		case sidecar && (start == nil || before.StartupProbe != nil && !m.hasStarted(before, start)):
+		case sidecar && (start == nil || before.StartupProbe != nil && !m.probing(before, start, trace.Startup).hasSucceeded()):
 			return fmt.Sprintf(": it waits for the sidecar %s to start", printable.Text(before.Name))
 		case !sidecar && (exit == nil || exit.ExitCode != 0 || start != nil && start.Step > exit.Step):
 			return fmt.Sprintf(": it waits for the init container %s to succeed", printable.Text(before.Name))
@@ -266,35 +263,29 @@ func (m *moment) exitedLine(c *v1.Container, name string, exit *trace.Record) st
 		return rec.Kind == trace.Event && rec.Reason == "BackOff" && rec.Container == c.Name && rec.Step > exit.Step
 	})
 	if backOff != nil {
-		if delay, known := m.backOff[backOff.Step]; known {
-			if exit.T.Add(delay) < m.t {
-				return text + fmt.Sprintf(": its %s back-off ended at %s, and the kubelet has not synced the pod since",
-					m.span(delay), m.at(exit.T.Add(delay)))
-			}
-			return text + fmt.Sprintf(": its %s back-off ends at %s", m.span(delay), m.at(exit.T.Add(delay)))
+		delay, known := m.backOff[backOff.Step]
+		end := exit.T.Add(delay)
+		switch {
+		case !known:
+			return text + ": it is in back-off"
+		case end < m.t:
+			return text + fmt.Sprintf(": its %s back-off ended at %s, and the kubelet has not synced the pod since",
+				m.span(delay), m.at(end))
 		}
-		return text + ": it is in back-off"
+		return text + fmt.Sprintf(": its %s back-off ends at %s", m.span(delay), m.at(end))
 	}
-	if reasons := m.obstacles(subject{m.pod, c.Name}, exit.T, m.t); len(reasons) > 0 {
+	if reasons := m.obstacles(containerOf(exit), exit.T, m.t); len(reasons) > 0 {
 		return text + ": " + strings.Join(reasons, "; ")
 	}
-	if stop := m.stoppingOther(c.Name); stop != "" {
-		return text + stop
+	for _, other := range m.containers() {
+		life := m.last(other.Name, trace.ContainerStarted, trace.ContainerStopping, trace.ContainerExited)
+		if other.Name != c.Name && life != nil && life.Kind == trace.ContainerStopping {
+			return text + fmt.Sprintf(": the pod worker has been stopping %s since %s (%ds grace period)",
+				printable.Text(other.Name), m.at(life.T), life.GraceSeconds)
+		}
 	}
 	if status := m.apiStatus(); status != nil && (status.Phase == "Succeeded" || status.Phase == "Failed") {
 		return text + ": the pod has " + strings.ToLower(status.Phase)
 	}
 	return text + m.lastWarning(c.Name, exit.Step)
-}
-
-// stoppingOther says which other container the pod worker is stopping, if any.
-func (m *moment) stoppingOther(container string) string {
-	for _, c := range m.containers() {
-		life := m.last(c.Name, trace.ContainerStarted, trace.ContainerStopping, trace.ContainerExited)
-		if c.Name != container && life != nil && life.Kind == trace.ContainerStopping {
-			return fmt.Sprintf(": the pod worker has been stopping %s since %s (%ds grace period)",
-				printable.Text(c.Name), m.at(life.T), life.GraceSeconds)
-		}
-	}
-	return ""
 }

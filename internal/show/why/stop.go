@@ -2,7 +2,6 @@ package why
 
 import (
 	"fmt"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -19,40 +18,34 @@ type hook struct {
 
 // hook returns the run of a hook that begins with a record of kind HookStarted.
 func (r *Run) hook(start *trace.Record) hook {
-	if end := r.hookEnds[start.Step]; end != nil {
+	if end := r.hooks[start.Step]; end != nil {
 		return hook{end.T, true}
 	}
-	for _, rec := range r.kubelet {
-		if rec.Kind == trace.KubeletStopped && rec.Step > start.Step {
-			return hook{rec.T, true}
-		}
+	if stopped := r.kubeletStop(start.Step); stopped != nil {
+		return hook{stopped.T, true}
 	}
 	return hook{r.end, false}
 }
 
-// killing returns the event that announces the stop of an instance, or nil.
-func (r *Run) killing(c subject, instance int) *trace.Record {
-	return r.ofInstance(c, instance,
-		func(rec *trace.Record) bool { return rec.Kind == trace.Event && rec.Reason == "Killing" })
+// kubeletStop returns the first stop of the kubelet after a step, or nil.
+func (r *Run) kubeletStop(after int64) *trace.Record {
+	for _, rec := range r.about[kubelet] {
+		if rec.Kind == trace.KubeletStopped && rec.Step > after {
+			return rec
+		}
+	}
+	return nil
+}
+
+// killing returns the event that announces the stop of the instance of a record, or nil.
+func (r *Run) killing(of *trace.Record) *trace.Record {
+	return r.ofInstance(of, 0, trace.Event, "Killing")
 }
 
 // preStopHook returns the preStop hook that runs after the event that announces a stop, or nil.
 func (r *Run) preStopHook(killing *trace.Record) *hook {
-	start := r.ofInstance(subject{killing.Pod, killing.Container}, killing.Instance, func(rec *trace.Record) bool {
-		return rec.Kind == trace.HookStarted && rec.Reason == "preStop" && rec.Step > killing.Step
-	})
-	if start == nil {
-		return nil
-	}
-	return new(r.hook(start))
-}
-
-// ofInstance returns the first matching record of an instance, or nil.
-func (r *Run) ofInstance(c subject, instance int, matches func(*trace.Record) bool) *trace.Record {
-	for _, rec := range r.lives[c] {
-		if rec.Instance == instance && matches(rec) {
-			return rec
-		}
+	if start := r.ofInstance(killing, killing.Step, trace.HookStarted, "preStop"); start != nil {
+		return new(r.hook(start))
 	}
 	return nil
 }
@@ -61,7 +54,7 @@ func (r *Run) ofInstance(c subject, instance int, matches func(*trace.Record) bo
 // or the stop signal. Without a stop in progress it returns nil.
 func (m *moment) stop(container string) *trace.Record {
 	var stop *trace.Record
-	for _, rec := range m.lives[subject{m.pod, container}] {
+	for _, rec := range m.about[topic{lives, subject{pod: m.pod, container: container}}] {
 		switch {
 		case rec.T > m.t:
 		case rec.Kind == trace.ContainerStarted, rec.Kind == trace.ContainerExited:
@@ -71,10 +64,8 @@ func (m *moment) stop(container string) *trace.Record {
 		}
 	}
 	if stop != nil && stop.Kind == trace.Event {
-		for _, k := range m.kubelet {
-			if k.Kind == trace.KubeletStopped && k.Step > stop.Step && k.T <= m.t {
-				return nil // the stop ended with the kubelet
-			}
+		if k := m.kubeletStop(stop.Step); k != nil && k.T <= m.t {
+			return nil // the stop ended with the kubelet
 		}
 	}
 	return stop
@@ -84,15 +75,13 @@ func (m *moment) stop(container string) *trace.Record {
 // of its grace period.
 func (m *moment) stopping(c *v1.Container, stop *trace.Record) string {
 	if stop.Kind == trace.ContainerStopping {
-		kill := stop.T.Add(time.Duration(stop.GraceSeconds) * time.Second)
+		kill := stop.T.Add(seconds(stop.GraceSeconds))
 		return fmt.Sprintf("; the kubelet told it to stop at %s%s and kills it at %s unless it exits first (%s are "+
-			"left)",
-			m.at(stop.T), spaced(stopReasons[stop.Reason]), m.at(kill), m.span(kill.Sub(m.t)))
+			"left)", m.at(stop.T), around(" ", stopReasons[stop.Reason], ""), m.at(kill), m.span(kill.Sub(m.t)))
 	}
-	signal := m.ofInstance(subject{m.pod, c.Name}, stop.Instance,
-		func(rec *trace.Record) bool { return rec.Kind == trace.ContainerStopping })
-	text := fmt.Sprintf("; the kubelet has been stopping it since %s%s", m.at(stop.T), m.stopReason(stop, signal))
-	return text + m.beforeSignal(c, stop, signal) + m.signal(c, stop, signal)
+	signal := m.ofInstance(stop, 0, trace.ContainerStopping, "")
+	return fmt.Sprintf("; the kubelet has been stopping it since %s%s", m.at(stop.T),
+		around(" ", m.stopReason(stop, signal), "")) + m.beforeSignal(c, stop, signal) + m.signal(c, stop, signal)
 }
 
 // beforeSignal says what a container that is to stop does before the stop signal.
@@ -117,35 +106,29 @@ func (m *moment) signal(c *v1.Container, stop, signal *trace.Record) string {
 		return fmt.Sprintf(", the stop signal follows at %s, and %ds of its grace period are then left", m.at(signal.T),
 			signal.GraceSeconds)
 	}
-	for _, rec := range m.kubelet {
-		if rec.Kind == trace.KubeletStopped && rec.Step > stop.Step {
-			return fmt.Sprintf(", and the stop ends without a stop signal when the kubelet stops at %s", m.at(rec.T))
-		}
+	if rec := m.kubeletStop(stop.Step); rec != nil {
+		return fmt.Sprintf(", and the stop ends without a stop signal when the kubelet stops at %s", m.at(rec.T))
 	}
-	if exit := m.ofInstance(subject{m.pod, c.Name}, stop.Instance, func(rec *trace.Record) bool {
-		return rec.Kind == trace.ContainerExited
-	}); exit != nil {
+	if exit := m.ofInstance(stop, 0, trace.ContainerExited, ""); exit != nil {
 		return ", and it exits before the stop signal, at " + m.at(exit.T)
 	}
 	if grace, known := m.grace(c, stop); known {
-		return fmt.Sprintf(", and its %ds grace period ends at %s", grace,
-			m.at(stop.T.Add(time.Duration(grace)*time.Second)))
+		return fmt.Sprintf(", and its %ds grace period ends at %s", grace, m.at(stop.T.Add(seconds(grace))))
 	}
 	return ""
 }
 
-// stopReason says why the kubelet stops a container, after a space. The stop signal may not have
-// followed.
+// stopReason says why the kubelet stops a container. The stop signal may not have followed.
 func (m *moment) stopReason(stop, signal *trace.Record) string {
 	if signal != nil {
-		return spaced(stopReasons[signal.Reason])
+		return stopReasons[signal.Reason]
 	}
 	switch cause := m.cause(stop); {
 	case cause == nil:
 	case cause.Kind == trace.ProbeExecuted && cause.Container == stop.Container:
-		return fmt.Sprintf(" after its %s probe failed", cause.Probe)
+		return fmt.Sprintf("after its %s probe failed", cause.Probe)
 	case cause.Kind == trace.PodDeleteRequested:
-		return " to delete the pod"
+		return stopReasons["Deleted"]
 	}
 	return ""
 }
@@ -158,17 +141,9 @@ func (m *moment) grace(c *v1.Container, stop *trace.Record) (seconds int64, know
 		pod.Spec.TerminationGracePeriodSeconds == nil {
 		return 0, false
 	}
-	if p := m.probeSpec(probe{subject{m.pod, c.Name}, cause.Probe}, m.t); p != nil &&
+	if p := m.probeSpec(probeOf(cause), m.t); p != nil &&
 		p.TerminationGracePeriodSeconds != nil {
 		return *p.TerminationGracePeriodSeconds, true
 	}
 	return *pod.Spec.TerminationGracePeriodSeconds, true
-}
-
-// spaced returns text after a space, or "".
-func spaced(text string) string {
-	if text == "" {
-		return ""
-	}
-	return " " + text
 }

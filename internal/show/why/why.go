@@ -30,22 +30,13 @@ type Run struct {
 	// record that it does not know.
 	Step func(*trace.Record) Source
 
+	raw     []trace.Record
 	records []*trace.Record
-	pods    map[string]*v1.Pod          // by namespace/name
-	backOff map[int64]time.Duration     // by the step of the BackOff event
-	probes  map[probe][]*trace.Record   // runs of a probe, oldest first
-	kubelet []*trace.Record             // stops and starts of the kubelet
-	lives   map[subject][]*trace.Record // starts, stops, exits, events and starts of hooks of a container
-	status  map[string][]*trace.Record  // status patches of a pod
-	syncs   map[string][]*trace.Record  // syncs that the worker of a pod began; only internal records say
-	asked   map[probe][]*trace.Record   // requests of a probe to its program; only internal records say
-	exits   map[subject][]*trace.Record // exits of a container that a rule decided; only internal records say
-	resets  map[probe][]*trace.Record   // triggers of a readiness probe; only internal records say
-	changed map[string]*trace.Record    // the first patch of a pod that can change its probes
-
-	hookEnds map[int64]*trace.Record // ends of hooks, by the step of their start
-
-	end virtual.Time
+	pods    map[string]*v1.Pod        // by namespace/name
+	about   map[topic][]*trace.Record // oldest first
+	backOff map[int64]time.Duration   // by the step of the BackOff event
+	hooks   map[int64]*trace.Record   // ends of hooks, by the step of their start
+	end     virtual.Time
 }
 
 // Source is a rule or a step of a scenario.
@@ -54,14 +45,26 @@ type Source struct {
 	Since int64  // number of the record that it waited for; 0: none
 }
 
-// subject is a container of a pod.
-type subject struct{ pod, container string }
-
-// probe is a probe of a container.
-type probe struct {
-	subject
-	kind trace.Probe
+// subject is a pod, a container of the pod, or a probe of the container.
+type subject struct {
+	pod, container string
+	probe          trace.Probe
 }
+
+func containerOf(rec *trace.Record) subject { return subject{pod: rec.Pod, container: rec.Container} }
+
+func probeOf(rec *trace.Record) subject { return subject{rec.Pod, rec.Container, rec.Probe} }
+
+// topic is what records are about. Starts, stops, exits, events and starts of hooks of a container
+// have the kind lives; starts and stops of the kubelet have the topic kubelet.
+type topic struct {
+	kind trace.Kind
+	subject
+}
+
+const lives trace.Kind = ""
+
+var kubelet = topic{kind: trace.KubeletStopped}
 
 // New returns a Run over records, oldest first, of a run that ended at virtual time end.
 // Explanations take thresholds and container types from the specs in pods, and leave them out for
@@ -70,11 +73,8 @@ type probe struct {
 // New keeps references to records and pods.
 func New(records []trace.Record, pods []*v1.Pod, end virtual.Time) *Run {
 	r := &Run{
-		pods: map[string]*v1.Pod{}, backOff: map[int64]time.Duration{}, probes: map[probe][]*trace.Record{},
-		lives: map[subject][]*trace.Record{}, status: map[string][]*trace.Record{}, syncs: map[string][]*trace.Record{},
-		asked: map[probe][]*trace.Record{}, exits: map[subject][]*trace.Record{}, resets: map[probe][]*trace.Record{},
-		changed:  map[string]*trace.Record{},
-		hookEnds: map[int64]*trace.Record{}, end: end,
+		raw: records, pods: map[string]*v1.Pod{}, about: map[topic][]*trace.Record{},
+		backOff: map[int64]time.Duration{}, hooks: map[int64]*trace.Record{}, end: end,
 	}
 	for _, pod := range pods {
 		r.pods[pod.Namespace+"/"+pod.Name] = pod
@@ -87,39 +87,23 @@ func New(records []trace.Record, pods []*v1.Pod, end virtual.Time) *Run {
 
 func (r *Run) add(rec *trace.Record) {
 	r.records = append(r.records, rec)
-	c := subject{rec.Pod, rec.Container}
+	of := topic{rec.Kind, probeOf(rec)}
 	switch rec.Kind {
 	case trace.BackOff:
 		r.backOff[rec.Cause] = rec.Took
-	case trace.PodSync:
-		r.syncs[rec.Pod] = append(r.syncs[rec.Pod], rec)
-	case trace.ProbeExecuted:
-		p := probe{c, rec.Probe}
-		r.probes[p] = append(r.probes[p], rec)
-	case trace.TriggerTaken:
-		p := probe{c, rec.Probe}
-		r.resets[p] = append(r.resets[p], rec)
-	case trace.Behavior:
-		if p := (probe{c, rec.Probe}); rec.Probe != "" {
-			r.asked[p] = append(r.asked[p], rec)
-		} else if rec.Reason == "exit" {
-			r.exits[c] = append(r.exits[c], rec)
-		}
 	case trace.HookEnded:
-		r.hookEnds[rec.Cause] = rec
+		r.hooks[rec.Cause] = rec
 	case trace.KubeletStarted, trace.KubeletStopped:
-		r.kubelet = append(r.kubelet, rec)
-	case trace.StatusPatched:
-		r.status[rec.Pod] = append(r.status[rec.Pod], rec)
+		of = kubelet
+	case trace.StatusPatched, trace.PodSync, trace.Step:
+		of.subject = subject{pod: rec.Pod}
 	case trace.ContainerStarted, trace.ContainerStopping, trace.ContainerExited, trace.Event, trace.HookStarted:
-		if rec.Container != "" {
-			r.lives[c] = append(r.lives[c], rec)
-		}
-	case trace.Step:
-		if rec.ChangesProbes() && r.changed[rec.Pod] == nil {
-			r.changed[rec.Pod] = rec
-		}
+		of = topic{lives, containerOf(rec)}
+	case trace.ProbeExecuted, trace.TriggerTaken, trace.Behavior:
+	default:
+		return
 	}
+	r.about[of] = append(r.about[of], rec)
 }
 
 // record returns the record with a step, or nil.
@@ -174,7 +158,7 @@ type Explanation struct {
 // Restarts returns the number of restarts of a container. The pod is named namespace/name.
 func (r *Run) Restarts(pod, container string) int {
 	n := 0
-	for _, rec := range r.lives[subject{pod, container}] {
+	for _, rec := range r.about[topic{lives, subject{pod: pod, container: container}}] {
 		if rec.Kind == trace.ContainerStarted {
 			n = max(n, rec.Instance)
 		}
@@ -185,12 +169,24 @@ func (r *Run) Restarts(pod, container string) int {
 // Restart explains the start of an instance of a container: instance 0 is the first start, 1 the
 // first restart. It reports false if there was no such start.
 func (r *Run) Restart(pod, container string, instance int) (Explanation, bool) {
-	for _, rec := range r.lives[subject{pod, container}] {
-		if rec.Kind == trace.ContainerStarted && rec.Instance == instance {
-			return r.explain(rec), true
+	start := r.ofInstance(&trace.Record{Pod: pod, Container: container, Instance: instance}, 0,
+		trace.ContainerStarted, "")
+	if start == nil {
+		return Explanation{}, false
+	}
+	return r.explain(start), true
+}
+
+// ofInstance returns the first record of a kind after a step about the instance of a container that
+// another record is about, or nil. An empty reason stands for all reasons.
+func (r *Run) ofInstance(of *trace.Record, after int64, kind trace.Kind, reason string) *trace.Record {
+	for _, rec := range r.about[topic{lives, containerOf(of)}] {
+		if rec.Instance == of.Instance && rec.Step > after && rec.Kind == kind &&
+			(reason == "" || rec.Reason == reason) {
+			return rec
 		}
 	}
-	return Explanation{}, false
+	return nil
 }
 
 // Ready explains each change of Ready of a pod up to virtual time until, oldest first.
@@ -206,7 +202,7 @@ func (r *Run) Ready(pod string, until virtual.Time) []Explanation {
 func (r *Run) flips(pod string, until virtual.Time) []*trace.Record {
 	var flips []*trace.Record
 	ready := false
-	for _, rec := range r.status[pod] {
+	for _, rec := range r.about[topic{trace.StatusPatched, subject{pod: pod}}] {
 		if rec.T <= until && rec.Status != nil && rec.Status.Ready != ready {
 			ready = rec.Status.Ready
 			flips = append(flips, rec)
