@@ -59,23 +59,23 @@ func (d controlDelays) draw(own *fakeruntime.Draw, standard time.Duration, key s
 }
 
 func (d controlDelays) Watch(watch string, c store.Change) time.Duration {
-	return d.draw(d.of.Watch, d.standard.Watch(watch, c), watch+" "+store.Key(c.New),
-		func(c *fakeruntime.ControlDelays) fakeruntime.Latency { return c.Watch })
+	of := func(c *fakeruntime.ControlDelays) fakeruntime.Latency { return c.Watch }
+	return d.draw(d.of.Watch, d.standard.Watch(watch, c), watch+" "+store.Key(c.New), of)
 }
 
 func (d controlDelays) Call(caller, method string, kind store.Kind, key string) time.Duration {
-	return d.draw(d.of.Call, d.standard.Call(caller, method, kind, key), caller+" "+method+" "+string(kind)+" "+key,
-		func(c *fakeruntime.ControlDelays) fakeruntime.Latency { return c.Call })
+	of := func(c *fakeruntime.ControlDelays) fakeruntime.Latency { return c.Call }
+	return d.draw(d.of.Call, d.standard.Call(caller, method, kind, key), caller+" "+method+" "+string(kind)+" "+key, of)
 }
 
 func (d controlDelays) Schedule(pod string) time.Duration {
-	return d.draw(d.of.Schedule, d.standard.Schedule(pod), "schedule "+pod,
-		func(c *fakeruntime.ControlDelays) fakeruntime.Latency { return c.Schedule })
+	of := func(c *fakeruntime.ControlDelays) fakeruntime.Latency { return c.Schedule }
+	return d.draw(d.of.Schedule, d.standard.Schedule(pod), "schedule "+pod, of)
 }
 
 func (d controlDelays) Sync(router string) time.Duration {
-	return d.draw(d.of.Sync, d.standard.Sync(router), "sync "+router,
-		func(c *fakeruntime.ControlDelays) fakeruntime.Latency { return c.Sync })
+	of := func(c *fakeruntime.ControlDelays) fakeruntime.Latency { return c.Sync }
+	return d.draw(d.of.Sync, d.standard.Sync(router), "sync "+router, of)
 }
 
 func (d controlDelays) Draw(key string, least, most time.Duration) time.Duration {

@@ -114,17 +114,25 @@ func (n *Node) AddWorkload(d *appsv1.Deployment, program func(*v1.Pod) fakerunti
 // changed template starts a rollout. It returns ErrNoControlPlane, a NotFound error if the API does
 // not have the Deployment, a BadRequest error if the patch is unreadable, and an Invalid error.
 func (n *Node) PatchWorkload(namespace, name string, patch []byte) error {
+	return n.rollOut(namespace, name, string(patch), func(d *appsv1.Deployment) (*appsv1.Deployment, error) {
+		return admission.PatchDeployment(n.options.Profile, d, patch)
+	})
+}
+
+// rollOut updates a Deployment in the API, with a record that describes the change.
+func (n *Node) rollOut(namespace, name, message string,
+	change func(*appsv1.Deployment) (*appsv1.Deployment, error)) error {
 	return n.changeControlled(func(*use) error {
 		o, err := n.api.FindObject(store.Deployments, namespace, name)
 		if err != nil {
 			return err
 		}
-		patched, err := admission.PatchDeployment(n.options.Profile, o.(*appsv1.Deployment), patch)
+		changed, err := change(o.(*appsv1.Deployment))
 		if err != nil {
 			return err
 		}
-		step := n.step(trace.Record{Reason: "rollout", Message: namespace + "/" + name + ": " + string(patch)})
-		n.sim.WithCause(step, func() { _, err = n.api.UpdateObject(store.Deployments, patched) })
+		step := n.step(trace.Record{Reason: "rollout", Message: namespace + "/" + name + ": " + message})
+		n.sim.WithCause(step, func() { _, err = n.api.UpdateObject(store.Deployments, changed) })
 		return err
 	})
 }
@@ -133,20 +141,10 @@ func (n *Node) PatchWorkload(namespace, name string, patch []byte) error {
 // kubectl rollout undo does. Revision 0 is the one before the present one. It returns the errors of
 // PatchWorkload, and an error if there is no such ReplicaSet or the Deployment is paused.
 func (n *Node) UndoWorkload(namespace, name string, revision int64) error {
-	return n.changeControlled(func(*use) error {
-		o, err := n.api.FindObject(store.Deployments, namespace, name)
-		if err != nil {
-			return err
-		}
-		undone, err := deployment.Undone(o.(*appsv1.Deployment), n.api.Objects(store.ReplicaSets), revision)
-		if err != nil {
-			return err
-		}
-		step := n.step(trace.Record{Reason: "rollout",
-			Message: fmt.Sprintf("%s/%s: undo %d", namespace, name, revision)})
-		n.sim.WithCause(step, func() { _, err = n.api.UpdateObject(store.Deployments, undone) })
-		return err
-	})
+	return n.rollOut(namespace, name, fmt.Sprintf("undo %d", revision),
+		func(d *appsv1.Deployment) (*appsv1.Deployment, error) {
+			return deployment.Undone(d, n.api.Objects(store.ReplicaSets), revision)
+		})
 }
 
 // AddService creates a Service through the API now. Its router sends requests to the pods that its
@@ -204,11 +202,9 @@ func (c *controlPlane) workloadOf(pod *v1.Pod) *workload {
 	if owner == nil {
 		return nil
 	}
-	rs := c.env.API.Object(store.ReplicaSets, pod.Namespace+"/"+owner.Name)
-	if rs == nil {
+	if rs := c.env.API.Object(store.ReplicaSets, pod.Namespace+"/"+owner.Name); rs == nil {
 		return nil
-	}
-	if owner = metav1.GetControllerOfNoCopy(rs); owner == nil {
+	} else if owner = metav1.GetControllerOfNoCopy(rs); owner == nil {
 		return nil
 	}
 	return c.workloads[pod.Namespace+"/"+owner.Name]

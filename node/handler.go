@@ -3,6 +3,7 @@ package node
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
@@ -29,6 +30,9 @@ func (n *Node) guarded(pod *v1.Pod, program fakeruntime.Pod) fakeruntime.Pod {
 	program.Containers = maps.Clone(program.Containers)
 	for _, name := range slices.Sorted(maps.Keys(program.Containers)) {
 		config, c := program.Containers[name], podutil.Find(pod, name)
+		hooks := cmp.Or(c.Lifecycle, &v1.Lifecycle{})
+		httpGet := func(p *v1.Probe) *v1.HTTPGetAction { return cmp.Or(p, &v1.Probe{}).HTTPGet }
+		hookGet := func(h *v1.LifecycleHandler) *v1.HTTPGetAction { return cmp.Or(h, &v1.LifecycleHandler{}).HTTPGet }
 		config.Program.Rules = slices.Clone(config.Program.Rules)
 		for i := range config.Program.Rules {
 			r := &config.Program.Rules[i]
@@ -37,12 +41,12 @@ func (n *Node) guarded(pod *v1.Pod, program fakeruntime.Pod) fakeruntime.Pod {
 				sender string
 				get    *v1.HTTPGetAction
 			}{
-				{&r.Liveness, "liveness probe", ofProbe(c.LivenessProbe)},
-				{&r.Readiness, "readiness probe", ofProbe(c.ReadinessProbe)},
-				{&r.Startup, "startup probe", ofProbe(c.StartupProbe)},
+				{&r.Liveness, "liveness probe", httpGet(c.LivenessProbe)},
+				{&r.Readiness, "readiness probe", httpGet(c.ReadinessProbe)},
+				{&r.Startup, "startup probe", httpGet(c.StartupProbe)},
 				{&r.Probes, "probe", nil},
-				{&r.PostStart, "postStart hook", ofHook(hooks(c).PostStart)},
-				{&r.PreStop, "preStop hook", ofHook(hooks(c).PreStop)},
+				{&r.PostStart, "postStart hook", hookGet(hooks.PostStart)},
+				{&r.PreStop, "preStop hook", hookGet(hooks.PreStop)},
 			} {
 				if *s.series == nil {
 					continue
@@ -265,25 +269,4 @@ func (b *buffered) copyTo(w http.ResponseWriter) {
 	if b.body.Len() > 0 {
 		w.Write(b.body.Bytes())
 	}
-}
-
-func ofProbe(p *v1.Probe) *v1.HTTPGetAction {
-	if p == nil {
-		return nil
-	}
-	return p.HTTPGet
-}
-
-func ofHook(h *v1.LifecycleHandler) *v1.HTTPGetAction {
-	if h == nil {
-		return nil
-	}
-	return h.HTTPGet
-}
-
-func hooks(c *v1.Container) v1.Lifecycle {
-	if c.Lifecycle == nil {
-		return v1.Lifecycle{}
-	}
-	return *c.Lifecycle
 }

@@ -312,12 +312,19 @@ func (n *Node) checkProgram(pod *v1.Pod, program fakeruntime.Pod) error {
 		}
 	}
 	for c := range podutil.Containers(&pod.Spec) {
-		if c.Image != "" && !admission.IsImage(c.Image) {
-			return fmt.Errorf("container %q: the image %q is not a valid reference; such images are not supported",
-				c.Name, c.Image)
+		if err := checkImage(c.Name, c.Image); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func checkImage(container, image string) error {
+	if image == "" || admission.IsImage(image) {
+		return nil
+	}
+	return fmt.Errorf("container %q: the image %q is not a valid reference; such images are not supported", container,
+		image)
 }
 
 // addProgram adds the program of a pod to the runtime.
@@ -341,7 +348,9 @@ func (n *Node) DeletePod(namespace, name string, gracePeriodSeconds *int64) erro
 // annotations, finalizers, tolerations and images, and probes with the feature gate
 // MutableContainerProbes.
 func (n *Node) PatchPod(namespace, name string, patch []byte) error {
-	return n.change(func() error { return n.api.Patch(namespace, name, patch, n.patchStep(namespace, name, patch)) })
+	return n.change(func() error {
+		return n.api.Patch(namespace, name, patch, n.podStep(namespace, name, "patch", string(patch)))
+	})
 }
 
 // PatchPodStatus applies a strategic merge patch in JSON to the conditions in the status of a pod
@@ -349,7 +358,7 @@ func (n *Node) PatchPod(namespace, name string, patch []byte) error {
 // PatchPod; the patch can change conditions only.
 func (n *Node) PatchPodStatus(namespace, name string, patch []byte) error {
 	return n.change(func() error {
-		return n.api.PatchPodStatus(namespace, name, patch, n.patchStep(namespace, name, patch))
+		return n.api.PatchPodStatus(namespace, name, patch, n.podStep(namespace, name, "patch", string(patch)))
 	})
 }
 
@@ -364,14 +373,11 @@ func (n *Node) AddEphemeralContainer(namespace, name string, c v1.EphemeralConta
 			Validate(); err != nil {
 			return err
 		}
-		if c.Image != "" && !admission.IsImage(c.Image) {
-			return fmt.Errorf("container %q: the image %q is not a valid reference; such images are not supported",
-				c.Name, c.Image)
+		if err := checkImage(c.Name, c.Image); err != nil {
+			return err
 		}
-		step := func() int64 {
-			return n.step(trace.Record{Pod: namespace + "/" + name, Reason: "debug", Message: c.Name})
-		}
-		if err := n.api.AddEphemeralContainer(namespace, name, c, step); err != nil {
+		if err := n.api.AddEphemeralContainer(namespace, name, c,
+			n.podStep(namespace, name, "debug", c.Name)); err != nil {
 			return err
 		}
 		n.runtime.AddContainer(string(n.api.Pod(namespace, name).UID), c.Name, program)
@@ -387,15 +393,14 @@ func (n *Node) ResizePod(namespace, name string, patch []byte) error {
 		if !n.options.Profile.ResizesAreQueued {
 			return fmt.Errorf("the resizes of %s are not simulated", n.options.Profile.Version)
 		}
-		return n.api.Resize(namespace, name, patch, func() int64 {
-			return n.step(trace.Record{Pod: namespace + "/" + name, Reason: "resize", Message: string(patch)})
-		})
+		return n.api.Resize(namespace, name, patch, n.podStep(namespace, name, "resize", string(patch)))
 	})
 }
 
-func (n *Node) patchStep(namespace, name string, patch []byte) func() int64 {
+// podStep returns a function that records a change of a pod and returns its step.
+func (n *Node) podStep(namespace, name, reason, message string) func() int64 {
 	return func() int64 {
-		return n.step(trace.Record{Pod: namespace + "/" + name, Reason: "patch", Message: string(patch)})
+		return n.step(trace.Record{Pod: namespace + "/" + name, Reason: reason, Message: message})
 	}
 }
 
@@ -425,22 +430,23 @@ func (n *Node) EvictPod(namespace, name string) error {
 
 // KillContainer ends the process of a container with SIGKILL now, sends it SIGTERM, or removes the
 // container; see fakeruntime.Kill. It reports false if there is no such container.
-func (n *Node) KillContainer(k fakeruntime.Kill) bool {
+func (n *Node) KillContainer(k fakeruntime.Kill) (killed bool) {
 	defer n.end(n.mustBegin(change))
-	return n.runtime.Kill(k)
+	n.runtime.now(func(r *fakeruntime.Runtime, now virtual.Time) { killed = r.Kill(now, k) })
+	return killed
 }
 
 // Occur starts the clocks of the rules whose Clock is AtMoment and that name a moment; see
 // fakeruntime.Runtime.Occur.
 func (n *Node) Occur(moment int) {
 	defer n.end(n.mustBegin(change))
-	n.runtime.Occur(moment)
+	n.runtime.now(func(r *fakeruntime.Runtime, now virtual.Time) { r.Occur(now, moment) })
 }
 
 // OccurIn is Occur for the instance that runs in a container of a pod, and for no other.
 func (n *Node) OccurIn(podUID, container string, moment int) {
 	defer n.end(n.mustBegin(change))
-	n.runtime.OccurIn(podUID, container, moment)
+	n.runtime.now(func(r *fakeruntime.Runtime, now virtual.Time) { r.OccurIn(now, podUID, container, moment) })
 }
 
 // StopKubelet kills the kubelet now: its work in progress ends, and its calls to the runtime and
@@ -515,8 +521,8 @@ func (n *Node) ShutDown() bool {
 func (n *Node) PowerOff(back virtual.Time) {
 	defer n.end(n.mustBegin(change))
 	n.stopKubelet()
-	n.runtime.PowerOff(n.sim.Now(), back, n.step(trace.Record{Reason: "rebootNode"}))
-	n.runtime.arm()
+	step := n.step(trace.Record{Reason: "rebootNode"})
+	n.runtime.now(func(r *fakeruntime.Runtime, now virtual.Time) { r.PowerOff(now, back, step) })
 }
 
 // SetDelays changes the delays of the node from now on. If several of the Delays set the same
@@ -545,7 +551,7 @@ func (n *Node) SetAPIDown(down bool) {
 // runtime.
 func (n *Node) SetRuntimeHealth(h fakeruntime.Health) {
 	defer n.end(n.mustBegin(change))
-	n.runtime.SetHealth(h)
+	n.runtime.now(func(r *fakeruntime.Runtime, now virtual.Time) { r.SetHealth(now, h) })
 }
 
 // StepClock sets the wall clock of the node forward now, or back if by is negative. The kubelet and
@@ -557,7 +563,7 @@ func (n *Node) StepClock(by time.Duration) {
 	if off := n.runtime.Wall(n.sim.Now()).Offset() - n.sim.Now().Offset(); by > most-off || by < -most-off {
 		panic(fmt.Sprintf("node: StepClock(%s): the wall clock would be more than 100 years off", by))
 	}
-	n.runtime.StepClock(by)
+	n.runtime.now(func(r *fakeruntime.Runtime, now virtual.Time) { r.StepClock(now, by) })
 }
 
 // Record adds a record with the current time to the trace and returns its step. Use records of kind
@@ -659,19 +665,21 @@ func (n *Node) Pause() {
 
 // Now returns the current virtual time. It is negative before t=0.
 func (n *Node) Now() virtual.Time {
-	if n == nil || n.sim == nil {
-		panic("node: Now: this is not a node: create it with node.New")
-	}
+	n.mustExist("Now")
 	return n.sim.Now()
 }
 
 // Trace returns the recorder with the records of the run: Options.Trace, or the recorder that New
 // created.
 func (n *Node) Trace() *trace.Recorder {
-	if n == nil || n.sim == nil {
-		panic("node: Trace: this is not a node: create it with node.New")
-	}
+	n.mustExist("Trace")
 	return n.trace
+}
+
+func (n *Node) mustExist(method string) {
+	if n == nil || n.sim == nil {
+		panic("node: " + method + ": this is not a node: create it with node.New")
+	}
 }
 
 // Close ends the run and frees the resources of the node. The trace stays readable. A second Close

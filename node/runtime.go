@@ -94,8 +94,7 @@ func (d *runtimeDriver) SkipLists(p *sim.Proc, times int64, calls int) {
 
 // CancelProbes ends the calls that run commands for probes of a pod.
 func (d *runtimeDriver) CancelProbes(podUID string) {
-	d.Runtime.CancelProbes(d.sim.Now(), podUID)
-	d.arm()
+	d.now(func(r *fakeruntime.Runtime, now virtual.Time) { r.CancelProbes(now, podUID) })
 }
 
 // arm sets the timer to the next time at which the runtime must advance.
@@ -167,34 +166,9 @@ func (d *runtimeDriver) Disconnect() {
 	d.arm()
 }
 
-// SetHealth changes the health of the runtime now.
-func (d *runtimeDriver) SetHealth(h fakeruntime.Health) {
-	d.Runtime.SetHealth(d.sim.Now(), h)
-	d.arm()
-}
-
-// Occur starts the clocks of the rules that wait for a moment.
-func (d *runtimeDriver) Occur(moment int) {
-	d.Runtime.Occur(d.sim.Now(), moment)
-	d.arm()
-}
-
-// OccurIn starts the clocks of the rules of one instance that wait for a moment.
-func (d *runtimeDriver) OccurIn(podUID, container string, moment int) {
-	d.Runtime.OccurIn(d.sim.Now(), podUID, container, moment)
-	d.arm()
-}
-
-// Kill ends a container from outside.
-func (d *runtimeDriver) Kill(k fakeruntime.Kill) bool {
-	killed := d.Runtime.Kill(d.sim.Now(), k)
-	d.arm()
-	return killed
-}
-
-// StepClock changes the wall clock of the node now.
-func (d *runtimeDriver) StepClock(by time.Duration) {
-	d.Runtime.StepClock(d.sim.Now(), by)
+// now changes the runtime at the present time.
+func (d *runtimeDriver) now(change func(*fakeruntime.Runtime, virtual.Time)) {
+	change(d.Runtime, d.sim.Now())
 	d.arm()
 }
 
