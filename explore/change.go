@@ -1,7 +1,9 @@
 package explore
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -118,17 +120,9 @@ func (c *Change) variation() plan.Variation {
 
 // with returns a change that has the parts of both. The uptime and the seed of other win.
 func (c Change) with(other Change) Change {
-	both := Change{Uptime: c.Uptime, Seed: c.Seed}
-	if other.Uptime != nil {
-		both.Uptime = other.Uptime
-	}
-	if other.Seed != nil {
-		both.Seed = other.Seed
-	}
-	both.Faults = append(append(both.Faults, c.Faults...), other.Faults...)
-	both.Shifts = append(append(both.Shifts, c.Shifts...), other.Shifts...)
-	both.Choices = append(append(both.Choices, c.Choices...), other.Choices...)
-	return both
+	return Change{Uptime: cmp.Or(other.Uptime, c.Uptime), Seed: cmp.Or(other.Seed, c.Seed),
+		Faults: slices.Concat(c.Faults, other.Faults), Shifts: slices.Concat(c.Shifts, other.Shifts),
+		Choices: slices.Concat(c.Choices, other.Choices)}
 }
 
 // Lines describes the change, one part a line. A run without a change has the line "as written".

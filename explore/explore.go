@@ -55,7 +55,7 @@ func (o Options) Validate() error {
 	for _, name := range o.Policies {
 		if !slices.Contains(Policies(), name) {
 			errs = append(errs, fmt.Errorf("there is no policy %q: the policies are %s", name,
-				strings.Join(order, ", ")))
+				strings.Join(Policies(), ", ")))
 		}
 	}
 	if o.Runs < 0 {
@@ -128,15 +128,12 @@ func New(ctx context.Context, s Subject, o Options) (*Explorer, error) {
 	e.room += e.room/4 + 16
 	left := o.Runs
 	for _, name := range e.order() {
-		if !slices.Contains(o.Policies, name) {
-			continue
-		}
 		if left == 0 {
 			e.cut[name] = true
 			continue
 		}
 		e.left = left
-		for _, t := range policies[name](e) {
+		for _, t := range policies[slices.Index(Policies(), name)].tasks(e) {
 			if t.policy = name; t.size > left {
 				t.size, e.cut[name] = left, true
 			}
@@ -160,11 +157,11 @@ func New(ctx context.Context, s Subject, o Options) (*Explorer, error) {
 func instantsOf(records []trace.Record) []virtual.Time {
 	var list []virtual.Time
 	for i := range records {
-		if t := records[i].T; t >= 0 && (len(list) == 0 || list[len(list)-1] != t) {
+		if t := records[i].T; t >= 0 {
 			list = append(list, t)
 		}
 	}
-	return list
+	return slices.Compact(list)
 }
 
 // Tasks returns the number of tasks, of this shard.
@@ -218,21 +215,18 @@ type runner struct {
 // context is done.
 func (r *runner) try(c Change) *Run { return r.run(c, runOptions{}) }
 
-// tryEach makes the runs of a list, as long as the task has runs left.
-func (r *runner) tryEach(list []Change) {
-	for _, c := range list {
-		if r.try(c) == nil {
-			return
-		}
-	}
+func (r *runner) run(c Change, o runOptions) *Run {
+	o.interrupt, o.pods, o.room = r.ctx.Err, r.pods, r.room
+	return r.make(func() (Change, *Run) { return c, r.subject.run(c, o) })
 }
 
-func (r *runner) run(c Change, o runOptions) *Run {
+// make makes a run with a function and notes its outcome. It returns nil if the task has no runs
+// left, or if its context is done.
+func (r *runner) make(do func() (Change, *Run)) *Run {
 	if r.left == 0 || r.ctx.Err() != nil {
 		return nil
 	}
-	o.interrupt, o.pods, o.room = r.ctx.Err, r.pods, r.room
-	run := r.subject.run(c, o)
+	c, run := do()
 	if r.ctx.Err() != nil {
 		return nil
 	}
@@ -245,11 +239,9 @@ func (r *runner) run(c Change, o runOptions) *Run {
 // then.
 func (e *Explorer) after() virtual.Time {
 	first := virtual.Time(0)
-	for i := range e.canonical.Records {
-		if e.canonical.Records[i].Kind == trace.PodAdded {
-			first = e.canonical.Records[i].T
-			break
-		}
+	if i := slices.IndexFunc(e.canonical.Records,
+		func(r trace.Record) bool { return r.Kind == trace.PodAdded }); i >= 0 {
+		first = e.canonical.Records[i].T
 	}
 	return first.Add(-time.Second)
 }

@@ -62,17 +62,18 @@ func (b Breach) String() string { return b.Invariant + ": " + b.Case }
 // historyOf returns the history of a run, and the times of its entries: for each pod its statuses,
 // then the events of its containers.
 func historyOf(r *Run) (History, []virtual.Time) {
-	b := &historian{pods: map[string]*podHistorian{}}
+	var b historian
 	for i := range r.Records {
 		b.follow(&r.Records[i])
 	}
-	slices.SortFunc(b.list, func(x, y *podHistorian) int { return cmp.Compare(x.Pod, y.Pod) })
+	slices.SortFunc(b, func(x, y *podHistorian) int { return cmp.Compare(x.Pod, y.Pod) })
 	var h History
 	var times []virtual.Time
-	for _, p := range b.list {
-		slices.SortFunc(p.list, func(x, y *containerHistorian) int { return cmp.Compare(x.Container, y.Container) })
+	for _, p := range b {
+		slices.SortFunc(p.containers,
+			func(x, y *containerHistorian) int { return cmp.Compare(x.Container, y.Container) })
 		times = append(times, p.times...)
-		for _, c := range p.list {
+		for _, c := range p.containers {
 			p.Containers = append(p.Containers, c.ContainerHistory)
 			times = append(times, c.times...)
 		}
@@ -105,17 +106,14 @@ func expectName(i int, r expect.Result) string {
 	return fmt.Sprintf("spec.expect[%d]", i)
 }
 
-type historian struct {
-	pods map[string]*podHistorian
-	list []*podHistorian
-}
+// historian follows the pods of a run.
+type historian []*podHistorian
 
 type podHistorian struct {
 	PodHistory
 	last       *trace.PodStatus
 	times      []virtual.Time
-	containers map[string]*containerHistorian
-	list       []*containerHistorian
+	containers []*containerHistorian
 }
 
 type containerHistorian struct {
@@ -124,41 +122,40 @@ type containerHistorian struct {
 }
 
 func (b *historian) pod(key string) *podHistorian {
-	p := b.pods[key]
-	if p == nil {
-		p = &podHistorian{PodHistory: PodHistory{Pod: key}, containers: map[string]*containerHistorian{}}
-		b.pods[key] = p
-		b.list = append(b.list, p)
+	for _, p := range *b {
+		if p.Pod == key {
+			return p
+		}
 	}
+	p := &podHistorian{PodHistory: PodHistory{Pod: key}}
+	*b = append(*b, p)
 	return p
 }
 
 func (p *podHistorian) event(r *trace.Record, text string) {
-	c := p.containers[r.Container]
-	if c == nil {
-		c = &containerHistorian{ContainerHistory: ContainerHistory{Container: r.Container}}
-		p.containers[r.Container] = c
-		p.list = append(p.list, c)
+	i := slices.IndexFunc(p.containers, func(c *containerHistorian) bool { return c.Container == r.Container })
+	if i < 0 {
+		i = len(p.containers)
+		p.containers = append(p.containers,
+			&containerHistorian{ContainerHistory: ContainerHistory{Container: r.Container}})
 	}
+	c := p.containers[i]
 	c.Events, c.times = append(c.Events, text), append(c.times, r.T)
 }
 
-func (p *podHistorian) status(r *trace.Record, text string) {
-	p.Status, p.times = append(p.Status, text), append(p.times, r.T)
+// status notes a status, which is nil once the pod is removed.
+func (p *podHistorian) status(r *trace.Record, status *trace.PodStatus, text string) {
+	p.Status, p.times, p.last = append(p.Status, text), append(p.times, r.T), status
 }
 
 func (b *historian) follow(r *trace.Record) {
 	switch r.Kind {
 	case trace.StatusPatched:
-		p := b.pod(r.Pod)
-		if r.Status != nil && (p.last == nil || !sameStatus(p.last, r.Status)) {
-			p.status(r, statusText(r.Status))
-			p.last = r.Status
+		if p := b.pod(r.Pod); r.Status != nil && (p.last == nil || !sameStatus(p.last, r.Status)) {
+			p.status(r, r.Status, statusText(r.Status))
 		}
 	case trace.PodRemoved:
-		p := b.pod(r.Pod)
-		p.status(r, "removed")
-		p.last = nil
+		b.pod(r.Pod).status(r, nil, "removed")
 	case trace.ContainerStarted:
 		b.pod(r.Pod).event(r, "start "+strconv.Itoa(r.Instance))
 	case trace.ContainerStopping:

@@ -17,7 +17,6 @@ import (
 // matter of nanoseconds: no step of a sweep falls on it. The policy meetings therefore computes by
 // how much times must move for the two to meet, and then draws the order at that instant.
 const (
-	meetingRounds   = 6        // runs with a better shift after each other
 	meetingSeeds    = 100      // orders of the instant
 	meetingVerdicts = 4        // of a probe
 	meetingRuns     = 60       // to make the two meet
@@ -104,21 +103,8 @@ func verdicts(pods []*v1.Pod, records []trace.Record) []verdict {
 
 func threshold(pods []*v1.Pod, of verdictOf, result trace.Result) int {
 	for _, pod := range pods {
-		if pod.Namespace+"/"+pod.Name != of.pod {
-			continue
-		}
-		c := podutil.Find(pod, of.container)
-		if c == nil {
-			break
-		}
-		probe := map[trace.Probe]*v1.Probe{trace.Liveness: c.LivenessProbe, trace.Readiness: c.ReadinessProbe,
-			trace.Startup: c.StartupProbe}[of.probe]
-		switch {
-		case probe == nil:
-		case result == trace.Success:
-			return max(1, int(probe.SuccessThreshold))
-		default:
-			return max(1, int(probe.FailureThreshold))
+		if c := podutil.Find(pod, of.container); pod.Namespace+"/"+pod.Name == of.pod && c != nil {
+			return podutil.Threshold(podutil.Probe(c, string(of.probe)), result == trace.Success)
 		}
 	}
 	return 1
@@ -239,18 +225,12 @@ func (c *Change) shifted(path string, by time.Duration) Change {
 // shake draws the order of an instant from a seed, makes the run, and notes its outcome with the
 // choices that were drawn.
 func (r *runner) shake(c Change, at virtual.Time, seed choose.Seeded) *Run {
-	if r.left == 0 || r.ctx.Err() != nil {
-		return nil
-	}
 	s := &shaker{Seeded: seed, at: at}
-	run := r.subject.run(c, runOptions{interrupt: r.ctx.Err, pods: r.pods, chooser: s})
-	if r.ctx.Err() != nil {
-		return nil
-	}
-	c.Choices = s.made
-	r.left--
-	r.part.seen(c, run)
-	return run
+	return r.make(func() (Change, *Run) {
+		run := r.subject.run(c, runOptions{interrupt: r.ctx.Err, pods: r.pods, chooser: s})
+		c.Choices = s.made
+		return c, run
+	})
 }
 
 // shaker draws the choices of one instant from a seed, except jitters, and keeps those that are not

@@ -41,13 +41,11 @@ func (r *runner) sweep(t plan.Time) {
 		known[by] = run.History.withoutExpectations().ID()
 		return known[by]
 	}
-	for by := time.Second; by <= moveSpan; by += time.Second {
-		at(by)
-		at(-by)
-	}
-	for by := moveStep; by < moveSpan; by += time.Second {
-		at(by)
-		at(-by)
+	for _, first := range []time.Duration{time.Second, moveStep} {
+		for by := first; by <= moveSpan; by += time.Second {
+			at(by)
+			at(-by)
+		}
 	}
 	for by := -moveSpan; by < moveSpan; by += moveStep {
 		r.refine(by, by+moveStep, at)

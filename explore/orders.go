@@ -1,6 +1,8 @@
 package explore
 
 import (
+	"slices"
+
 	"probesim.dev/node"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
@@ -57,7 +59,11 @@ func pairs(e *Explorer) []task {
 	for i, left := 0, e.left; i < len(firsts) && left > 0; i++ {
 		seconds := e.seconds(firsts[i], states)
 		if len(seconds) > 0 {
-			tasks = append(tasks, task{size: len(seconds), do: func(r *runner) { r.tryEach(seconds) }})
+			tasks = append(tasks, task{size: len(seconds), do: func(r *runner) {
+				for _, c := range seconds {
+					r.try(c)
+				}
+			}})
 		}
 		if left -= len(seconds); left <= 0 && i < len(firsts)-1 {
 			tasks = append(tasks, task{size: 1, do: func(*runner) {}}) // which says that some are left out
@@ -89,12 +95,12 @@ func (e *Explorer) states(deviations []Change) map[virtual.Time]moment {
 	}
 	var instants []virtual.Time
 	for _, d := range deviations {
-		if t := virtual.At(d.Choices[0].At); t >= 0 && (len(instants) == 0 || instants[len(instants)-1] != t) {
+		if t := virtual.At(d.Choices[0].At); t >= 0 {
 			instants = append(instants, t)
 		}
 	}
 	states := map[virtual.Time]moment{}
-	e.subject.run(Change{}, runOptions{decisions: true, instants: instants,
+	e.subject.run(Change{}, runOptions{decisions: true, instants: slices.Compact(instants),
 		at: func(n *node.Node, t virtual.Time) bool {
 			states[t] = momentOf(n)
 			return false

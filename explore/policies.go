@@ -7,58 +7,55 @@ import (
 	"probesim.dev/scenarios/plan"
 )
 
-// The policies, in the order in which an exploration uses them: those first that find most with few
+// policies are in the order in which an exploration uses them: those first that find most with few
 // runs.
-var order = []string{"canonical", "restarts", "moves", "phases", "orders", "seeds", "outages", "meetings", "pairs",
-	"products"}
-
-// Policies returns the names of the policies, in the order in which an exploration uses them.
-func Policies() []string { return append([]string(nil), order...) }
-
-// order returns the policies in the order for the scenario. In a rollout most depends on latencies,
-// which only seeds draw, and on the order of controllers; its trace is long, so that restarts at
-// each instant would leave no runs for the others.
-func (e *Explorer) order() []string {
-	if !e.controlled() {
-		return Policies()
-	}
-	first := []string{"canonical", "seeds", "orders"}
-	return append(first, slices.DeleteFunc(Policies(),
-		func(name string) bool { return slices.Contains(first, name) })...)
+var policies = []struct {
+	name, about string
+	tasks       func(*Explorer) []task
+}{
+	{"canonical", "the run that 'probesim run' shows", func(*Explorer) []task { return []task{single(Change{})} }},
+	{"restarts", "a restart of the kubelet at each instant of the trace, for 1ms and 3s", restarts},
+	{"moves", "each time in the scenario, moved by 1s and 0.5s and refined", moves},
+	{"phases", "20 ages of the kubelet at t=0", func(e *Explorer) []task { return changes(e.phaseChanges()) }},
+	{"orders", "each choice in each other way, one at a time",
+		func(e *Explorer) []task { return changes(e.deviations(e.canonical, 0)) }},
+	{"seeds", "random orders and jitters",
+		func(e *Explorer) []task { return changes(e.seedChanges(e.options.Seeds)) }},
+	{"outages", "an outage of the API server, and of the runtime, at each instant", func(e *Explorer) []task {
+		return changes(append(e.faults(APIOutage, outageTime), e.faults(RuntimeOutage, outageTime)...))
+	}},
+	{"meetings", "times moved until a verdict of a probe and a sync of its pod fall together, and random orders of " +
+		"that instant", meetings},
+	{"pairs", "two choices in other ways", pairs},
+	{"products", "a seed together with a restart, a move and a phase", products},
 }
 
-func (e *Explorer) controlled() bool { return e.canonical.plan.Scenario.Spec.ControlPlane != nil }
-
-// policies list the tasks of each policy.
-var policies = map[string]func(*Explorer) []task{
-	"canonical": func(e *Explorer) []task { return []task{single(Change{})} },
-	"restarts":  restarts,
-	"moves":     moves,
-	"phases":    phases,
-	"orders":    func(e *Explorer) []task { return changes(e.deviations(e.canonical, 0)) },
-	"seeds":     seeds,
-	"outages":   outages,
-	"meetings":  meetings,
-	"pairs":     pairs,
-	"products":  products,
+// Policies returns the names of the policies, in the order in which an exploration uses them.
+func Policies() []string {
+	var names []string
+	for _, p := range policies {
+		names = append(names, p.name)
+	}
+	return names
 }
 
 // Describe says in a line what a policy does.
-func Describe(policy string) string {
-	return map[string]string{
-		"canonical": "the run that 'probesim run' shows",
-		"restarts":  "a restart of the kubelet at each instant of the trace, for 1ms and 3s",
-		"moves":     "each time in the scenario, moved by 1s and 0.5s and refined",
-		"phases":    "20 ages of the kubelet at t=0",
-		"orders":    "each choice in each other way, one at a time",
-		"seeds":     "random orders and jitters",
-		"outages":   "an outage of the API server, and of the runtime, at each instant",
-		"meetings": "times moved until a verdict of a probe and a sync of its pod fall together, and random orders " +
-			"of that instant",
-		"pairs":    "two choices in other ways",
-		"products": "a seed together with a restart, a move and a phase",
-	}[policy]
+func Describe(policy string) string { return policies[slices.Index(Policies(), policy)].about }
+
+// order returns the policies of the options in the order for the scenario. In a rollout most depends
+// on latencies, which only seeds draw, and on the order of controllers; its trace is long, so that
+// restarts at each instant would leave no runs for the others.
+func (e *Explorer) order() []string {
+	names := Policies()
+	if e.controlled() {
+		first := []string{"canonical", "seeds", "orders"}
+		names = append(first,
+			slices.DeleteFunc(names, func(name string) bool { return slices.Contains(first, name) })...)
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(e.options.Policies, name) })
 }
+
+func (e *Explorer) controlled() bool { return e.canonical.plan.Scenario.Spec.ControlPlane != nil }
 
 // single returns the task that makes one run.
 func single(c Change) task {
@@ -90,10 +87,6 @@ func (e *Explorer) faults(kind FaultKind, spans ...time.Duration) []Change {
 // outageTime is longer than the timeout of the probes and the period of the kubelet's relists.
 const outageTime = 5 * time.Second
 
-func outages(e *Explorer) []task {
-	return append(changes(e.faults(APIOutage, outageTime)), changes(e.faults(RuntimeOutage, outageTime))...)
-}
-
 // phaseCount is the number of ages of the kubelet, spread evenly over a second and over ten: the
 // tickers of the kubelet have periods of one, two and ten seconds, and statuses have whole seconds.
 const phaseCount = 20
@@ -112,8 +105,6 @@ func (e *Explorer) phaseChanges() []Change {
 	return list
 }
 
-func phases(e *Explorer) []task { return changes(e.phaseChanges()) }
-
 func (e *Explorer) seedChanges(n int) []Change {
 	var list []Change
 	for i := range n {
@@ -121,8 +112,6 @@ func (e *Explorer) seedChanges(n int) []Change {
 	}
 	return list
 }
-
-func seeds(e *Explorer) []task { return changes(e.seedChanges(e.options.Seeds)) }
 
 // productSeeds is the number of seeds for each product of other changes.
 const productSeeds = 10

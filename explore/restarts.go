@@ -36,15 +36,7 @@ func (r *runner) restart(list []Change) {
 	defer stem.node.Close()
 	var records trace.Recorder // of one run after the other, to use its memory again
 	for _, c := range list {
-		if r.left == 0 || r.ctx.Err() != nil {
-			return
-		}
-		run := r.branch(stem, c, &records, o)
-		if r.ctx.Err() != nil {
-			return
-		}
-		r.left--
-		r.part.seen(c, run)
+		r.make(func() (Change, *Run) { return c, r.branch(stem, c, &records, o) })
 	}
 }
 

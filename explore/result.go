@@ -161,9 +161,7 @@ func newResult(e *Explorer) Result {
 		Periods: periods(e.canonical.pods()), byID: map[string]*Outcome{}, ControlPlane: e.controlled(),
 	}
 	for _, name := range e.order() {
-		if slices.Contains(e.options.Policies, name) {
-			r.Policies = append(r.Policies, PolicyResult{Policy: name, Cut: e.cut[name]})
-		}
+		r.Policies = append(r.Policies, PolicyResult{Policy: name, Cut: e.cut[name]})
 	}
 	for _, i := range e.mine {
 		r.policy(e.tasks[i].policy).Tasks++

@@ -177,7 +177,11 @@ func (p *progress) finish(c Change, o *runOptions) {
 		r.History.Error, _, _ = strings.Cut(r.Err.Error(), "\n")
 		return
 	}
-	r.Violations = invariants.Check(slices.Concat(o.specs(plan), r.created), r.Records,
+	pods := o.pods
+	if pods == nil {
+		pods = plan.Specs()
+	}
+	r.Violations = invariants.Check(slices.Concat(pods, r.created), r.Records,
 		invariants.Options{Off: p.subject.Off, End: virtual.At(plan.Duration), Uptime: plan.Uptime})
 	if !c.moved() || p.subject.JudgeAll {
 		r.Results, r.Err = expect.Check(plan, expect.Run{Records: r.Records, Internal: p.recorder.Internal})
@@ -208,13 +212,6 @@ func (s *Subject) plan(c Change) (*scenarios.Plan, error) {
 	plan := varied.Plan(s.Plan.Version, seed)
 	plan.Duration, plan.Delays, plan.Config = s.Plan.Duration, s.Plan.Delays, s.Plan.Config
 	return plan, nil
-}
-
-func (o *runOptions) specs(plan *scenarios.Plan) []*v1.Pod {
-	if o.pods != nil {
-		return o.pods
-	}
-	return plan.Specs()
 }
 
 // observer passes each choice to a policy and keeps the choices that came up.

@@ -151,15 +151,9 @@ func (x *shrinking) write(data []byte, c Change) ([]byte, error) {
 
 // yaml returns the step as it is written in a file.
 func (f Fault) yaml() string {
-	at, span := value.Format(f.At), value.Format(f.For)
-	switch f.Kind {
-	case KubeletRestart:
-		return "{at: " + at + ", restartKubelet: {downtime: " + span + "}}"
-	case APIOutage:
-		return "{at: " + at + ", apiDown: {for: " + span + "}}"
-	default:
-		return "{at: " + at + ", runtimeDown: {for: " + span + "}}"
-	}
+	action := map[FaultKind]string{KubeletRestart: "restartKubelet: {downtime", APIOutage: "apiDown: {for",
+		RuntimeOutage: "runtimeDown: {for"}[f.Kind]
+	return "{at: " + value.Format(f.At) + ", " + action + ": " + value.Format(f.For) + "}}"
 }
 
 // load returns the only scenario of a file as a subject.

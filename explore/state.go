@@ -75,10 +75,6 @@ func (h *hasher) value(v reflect.Value) {
 		} else {
 			h.add(2)
 		}
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		h.add(uint64(v.Int()))
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		h.add(v.Uint())
 	case reflect.Float32, reflect.Float64:
 		h.add(math.Float64bits(v.Float()))
 	case reflect.String:
@@ -102,10 +98,12 @@ func (h *hasher) value(v reflect.Value) {
 	case reflect.Struct:
 		h.structure(v)
 	case reflect.Func, reflect.Chan, reflect.UnsafePointer:
-		if v.IsNil() {
-			h.add(0)
+		h.add(uint64(v.Pointer()))
+	default:
+		if v.CanInt() {
+			h.add(uint64(v.Int()))
 		} else {
-			h.add(uint64(v.Pointer()))
+			h.add(v.Uint())
 		}
 	}
 }

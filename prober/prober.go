@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"probesim.dev/internal/podutil"
 	"probesim.dev/prober/results"
 	"probesim.dev/sim"
 	"probesim.dev/trace"
@@ -129,15 +130,7 @@ func (e *Execution) Configure(pod *v1.Pod, c *v1.Container) {
 
 // ProbeOf returns the probe of a type of a container, or nil if the container does not have it.
 func ProbeOf(c *v1.Container, probeType trace.Probe) *v1.Probe {
-	switch probeType {
-	case trace.Startup:
-		return c.StartupProbe
-	case trace.Readiness:
-		return c.ReadinessProbe
-	case trace.Liveness:
-		return c.LivenessProbe
-	}
-	return nil
+	return podutil.Probe(c, string(probeType))
 }
 
 // SetProbe sets a probe of a container.

@@ -59,6 +59,33 @@ func Find(pod *v1.Pod, name string) *v1.Container {
 	return nil
 }
 
+// Probe returns the probe of a type of a container (liveness, readiness or startup), or nil if the
+// container does not have it.
+func Probe(c *v1.Container, probeType string) *v1.Probe {
+	switch probeType {
+	case "startup":
+		return c.StartupProbe
+	case "readiness":
+		return c.ReadinessProbe
+	case "liveness":
+		return c.LivenessProbe
+	}
+	return nil
+}
+
+// Threshold returns how many successes or failures of a probe in a row decide. It is 1 for a probe
+// that does not exist.
+func Threshold(p *v1.Probe, success bool) int {
+	switch {
+	case p == nil:
+		return 1
+	case success:
+		return max(1, int(p.SuccessThreshold))
+	default:
+		return max(1, int(p.FailureThreshold))
+	}
+}
+
 // ContainerShouldRestart reports whether a container restarts after an exit with this code. The
 // first matching restart rule of the container decides, otherwise its restart policy, otherwise the
 // restart policy of the pod.

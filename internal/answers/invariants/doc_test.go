@@ -17,8 +17,7 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, i := range invariants.All() {
-		if row := fmt.Sprintf("| `%s` | %s | %s |\n", i.Name, i.Sentence, i.Across); !strings.Contains(string(text),
-			row) {
+		if row := fmt.Sprintf("| `%s` | %s |", i.Name, i.Sentence); !strings.Contains(string(text), row) {
 			t.Errorf("%s lacks the row\n%s", file, row)
 		}
 	}

@@ -21,12 +21,8 @@ import (
 // Invariant is a rule that the kubelet should obey.
 type Invariant struct {
 	Name     string // such as kill-needs-failures; for flags and reports
-	Sentence string // what the rule says
-	Across   string // what it says about restarts of the kubelet
-	Source   string // the place in the kubelet or its documentation that the rule follows from
+	Sentence string // what the rule is
 }
-
-const kubelet = "https://github.com/kubernetes/kubernetes/blob/v1.37.0/pkg/kubelet/"
 
 // The invariants, by name.
 const (
@@ -41,35 +37,34 @@ const (
 	settledStatusAgrees    = "settled-status-agrees"
 )
 
-// All returns all invariants, in the order in which reports list them.
+// All returns all invariants, in the order in which reports list them. Each follows from a file in
+// pkg/kubelet at v1.37.0, or from another place.
 func All() []Invariant {
 	return []Invariant{
+		// prober/worker.go
 		{killNeedsFailures, "A container is stopped because of a liveness or startup probe only after " +
-			"failureThreshold failures of this probe in a row, all of this instance.",
-			"Failures before a restart of the kubelet count.", kubelet + "prober/worker.go"},
+			"failureThreshold failures of this probe in a row, all of this instance."},
+		// prober/prober_manager.go
 		{startedNeedsSuccess, "A container with a startup probe is published as started only after the probe has " +
-			"succeeded for this instance.",
-			"A success before a restart of the kubelet counts.", kubelet + "prober/prober_manager.go"},
-		{readyNeedsStarted, "A running container that is published as ready is published as started.",
-			"It holds across restarts of the kubelet.",
-			"https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#container-probes"},
+			"succeeded for this instance."},
+		// https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#container-probes
+		{readyNeedsStarted, "A running container that is published as ready is published as started."},
+		// kuberuntime/kuberuntime_manager.go
 		{noReadyWhileStopping, "A container that is not ready does not become ready between its stop signal and its " +
-			"exit, unless its readiness probe succeeded before.",
-			"It holds across restarts of the kubelet.", kubelet + "kuberuntime/kuberuntime_manager.go"},
+			"exit, unless its readiness probe succeeded before."},
+		// prober/worker.go
 		{noProbeBeforeDelay, "No probe of a container begins before initialDelaySeconds have passed since its start, " +
-			"unless the wall clock was set meanwhile.",
-			"It holds across restarts of the kubelet.", kubelet + "prober/worker.go"},
+			"unless the wall clock was set meanwhile."},
+		// prober/prober_manager.go
 		{noProbeWhileTerminates, "No liveness or startup probe of a container begins after the kubelet has stopped a " +
-			"container of its pod to end the pod.",
-			"It holds across restarts of the kubelet for a pod that is deleted.", kubelet + "prober/prober_manager.go"},
-		{noProbeAfterExit, "No probe of an instance begins after its status says that it has ended.",
-			"It holds across restarts of the kubelet.", kubelet + "prober/worker.go"},
-		{restartCountGrows, "The restartCount of a container never falls.",
-			"It holds across restarts of the kubelet, and ends with the pod.",
-			"https://github.com/kubernetes/kubernetes/blob/v1.37.0/test/e2e/common/node/container_probe.go"},
+			"container of its pod to end the pod."},
+		// prober/worker.go
+		{noProbeAfterExit, "No probe of an instance begins after its status says that it has ended."},
+		// test/e2e/common/node/container_probe.go
+		{restartCountGrows, "The restartCount of a container never falls."},
+		// status/status_manager.go
 		{settledStatusAgrees, "From ten seconds after the results of a readiness or startup probe have settled, the " +
-			"published Ready and Started agree with them.",
-			"The results since the last start of the kubelet count.", kubelet + "status/status_manager.go"},
+			"published Ready and Started agree with them."},
 	}
 }
 

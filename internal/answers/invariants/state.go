@@ -72,10 +72,9 @@ type pod struct {
 
 // container is what the records so far say of a container.
 type container struct {
-	spec    *v1.Container
 	sidecar bool
 	init    bool     // and no sidecar: it is ready when it has completed
-	probes  [4]probe // by number
+	probes  [4]probe // see of
 
 	instance int
 	running  bool
@@ -111,16 +110,9 @@ type probe struct {
 	reset  bool          // the count of the instances before has ended
 }
 
+// of returns a probe, or one without a spec for another name.
 func (k *container) of(name trace.Probe) *probe {
-	switch name {
-	case trace.Liveness:
-		return &k.probes[0]
-	case trace.Readiness:
-		return &k.probes[1]
-	case trace.Startup:
-		return &k.probes[2]
-	}
-	return &k.probes[3]
+	return &k.probes[1+slices.Index(trace.ProbeTypes, name)]
 }
 
 // runs are the results of a probe for one instance, since the kubelet started.
@@ -134,11 +126,11 @@ func newPod(spec *v1.Pod) *pod {
 	p := &pod{spec: spec, containers: map[string]*container{}, synced: map[virtual.Time]bool{}}
 	for c := range podutil.Containers(&spec.Spec) {
 		first := slices.ContainsFunc(spec.Spec.InitContainers, func(i v1.Container) bool { return i.Name == c.Name })
-		k := &container{spec: c}
-		k.sidecar, k.init = first && podutil.IsRestartableInitContainer(c), first &&
-			!podutil.IsRestartableInitContainer(c)
-		k.of(trace.Liveness).spec, k.of(trace.Readiness).spec, k.of(trace.Startup).spec = c.LivenessProbe,
-			c.ReadinessProbe, c.StartupProbe
+		sidecar := podutil.IsRestartableInitContainer(c)
+		k := &container{sidecar: first && sidecar, init: first && !sidecar}
+		for _, name := range trace.ProbeTypes {
+			k.of(name).spec = podutil.Probe(c, string(name))
+		}
 		k.begin(-1)
 		p.names, p.containers[c.Name] = append(p.names, c.Name), k
 	}
@@ -313,14 +305,7 @@ func (p *probe) late(r *trace.Record) {
 
 // threshold is the number of equal results in a row that decide.
 func (p *probe) threshold(result trace.Result) int {
-	switch {
-	case p.spec == nil:
-		return 1
-	case result == trace.Success:
-		return max(1, int(p.spec.SuccessThreshold))
-	default:
-		return max(1, int(p.spec.FailureThreshold))
-	}
+	return podutil.Threshold(p.spec, result == trace.Success)
 }
 
 // published takes over a status.

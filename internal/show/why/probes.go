@@ -10,7 +10,6 @@ import (
 
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/printable"
-	"probesim.dev/prober"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -29,19 +28,12 @@ func (r *Run) probeSpec(p subject, at virtual.Time) *v1.Probe {
 	if c == nil || r.probesChanged(p.pod, at) {
 		return nil
 	}
-	return prober.ProbeOf(c, p.probe)
+	return podutil.Probe(c, string(p.probe))
 }
 
 // threshold returns how many results like that of a probe run decide, or 1 if it is unknown.
 func (r *Run) threshold(run *trace.Record) int {
-	switch spec := r.probeSpec(probeOf(run), run.T); {
-	case spec == nil:
-		return 1
-	case succeeded(run):
-		return int(spec.SuccessThreshold)
-	default:
-		return int(spec.FailureThreshold)
-	}
+	return podutil.Threshold(r.probeSpec(probeOf(run), run.T), succeeded(run))
 }
 
 // probesChanged reports whether a patch can have changed a probe of a pod by a time, so that the
