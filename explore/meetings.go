@@ -104,7 +104,7 @@ func verdicts(pods []*v1.Pod, records []trace.Record) []verdict {
 func threshold(pods []*v1.Pod, of verdictOf, result trace.Result) int {
 	for _, pod := range pods {
 		if c := podutil.Find(pod, of.container); pod.Namespace+"/"+pod.Name == of.pod && c != nil {
-			return podutil.Threshold(podutil.Probe(c, string(of.probe)), result == trace.Success)
+			return podutil.Threshold(podutil.ProbeOf(c, string(of.probe)), result == trace.Success)
 		}
 	}
 	return 1

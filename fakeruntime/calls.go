@@ -13,7 +13,7 @@ type kind struct {
 	class class
 }
 
-// kinds has the methods with a latency that scenarios can set.
+// kinds has the methods with a latency that scenarios can set, and HTTPBody.
 var kinds = map[Method]kind{
 	RunPodSandbox:    {DelayRunPodSandbox, changes},
 	StopPodSandbox:   {DelayStopPodSandbox, changes},
@@ -28,6 +28,21 @@ var kinds = map[Method]kind{
 	ListContainers:   {DelayListContainers, reads},
 	ImageStatus:      {DelayImageStatus, reads},
 	PullImage:        {DelayImagePull, reads},
+	ExecSync:         {DelayExec, answers},
+	HTTPGet:          {DelayHTTPGet, answers},
+	TCPSocket:        {DelayTCPSocket, answers},
+	GRPC:             {DelayGRPC, answers},
+	HTTPBody:         {delayHTTPBody, answers},
+}
+
+// effects are the effects of the methods that change something and return at once.
+var effects = map[Method]func(*Runtime, *Op) error{
+	RunPodSandbox:    (*Runtime).runPodSandbox,
+	StopPodSandbox:   (*Runtime).stopPodSandbox,
+	RemovePodSandbox: (*Runtime).removePodSandbox,
+	CreateContainer:  (*Runtime).createContainer,
+	StartContainer:   (*Runtime).startContainer,
+	RemoveContainer:  (*Runtime).removeContainer,
 }
 
 // begin starts a CRI call. All methods have a latency except Status, during which the kubelet holds
@@ -60,11 +75,8 @@ func (r *Runtime) begin(op *Op) {
 
 // Takes returns the latency of a list call about all pods that begins at a time.
 func (r *Runtime) Takes(at virtual.Time, list Method) time.Duration {
-	switch list {
-	case ListPodSandbox:
-		return r.scope.delay(at, DelayListPodSandbox)
-	case ListContainers:
-		return r.scope.delay(at, DelayListContainers)
+	if k, known := kinds[list]; known {
+		return r.scope.delay(at, k.delay)
 	}
 	return listImages
 }
@@ -104,21 +116,12 @@ func (r *Runtime) complete(op *Op) {
 	if op.sandbox != nil && op.sandbox.removed {
 		op.sandbox = nil
 	}
-	switch op.Call.Method {
-	case RunPodSandbox:
-		r.finish(op, r.runPodSandbox(op))
-	case StopPodSandbox:
-		r.finish(op, r.stopPodSandbox(op))
-	case RemovePodSandbox:
-		r.finish(op, r.removePodSandbox(op))
-	case CreateContainer:
-		r.finish(op, r.createContainer(op))
-	case StartContainer:
-		r.finish(op, r.startContainer(op))
-	case StopContainer:
+	effect := effects[op.Call.Method]
+	switch {
+	case op.Call.Method == StopContainer:
 		r.stopContainer(op)
-	case RemoveContainer:
-		r.finish(op, r.removeContainer(op))
+	case effect != nil:
+		r.finish(op, effect(r, op))
 	default:
 		r.finish(op, r.read(op))
 	}

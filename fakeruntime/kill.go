@@ -28,9 +28,7 @@ func (r *Runtime) Kill(now virtual.Time, k Kill) bool {
 	if c == nil || c.State != Running && !k.Remove {
 		return false
 	}
-	rec := c.newRecord(r.now, trace.Step, 0)
-	rec.Reason, rec.Message = "kill", k.Reason
-	step := r.record(rec)
+	step := r.recordKill(c, k.Reason)
 	if c.State == Running {
 		c.stopping, c.killReason = step, k.Reason
 		r.kill(c, step)
@@ -50,9 +48,7 @@ func (r *Runtime) terminate(c *container) bool {
 	if c == nil || c.State != Running {
 		return false
 	}
-	rec := c.newRecord(r.now, trace.Step, 0)
-	rec.Reason, rec.Message = "kill", "SIGTERM"
-	step := r.record(rec)
+	step := r.recordKill(c, "SIGTERM")
 	if !c.instance.signaled {
 		if c.stopping == 0 {
 			c.stopping = step
@@ -65,28 +61,30 @@ func (r *Runtime) terminate(c *container) bool {
 	return true
 }
 
+func (r *Runtime) recordKill(c *container, reason string) (step int64) {
+	rec := c.newRecord(r.now, trace.Step, 0)
+	rec.Reason, rec.Message = "kill", reason
+	return r.record(rec)
+}
+
 // newest returns the last created container of a name, or nil.
 func (r *Runtime) newest(podUID, name string) *container {
-	p := r.pods[podUID]
-	if p == nil {
-		return nil
-	}
-	var found *container
-	for _, c := range p.views.containers {
-		if c.Name == name {
-			found = c
+	if p := r.pods[podUID]; p != nil {
+		for _, c := range slices.Backward(p.views.containers) {
+			if c.Name == name {
+				return c
+			}
 		}
 	}
-	return found
+	return nil
 }
 
 // NextAttempt returns the attempt after the highest one whose logs are on disk, or 0. Logs outlive
 // a container that the runtime lost, but not one that the kubelet removed with its logs
 // (calcRestartCountByLogDir in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (r *Runtime) NextAttempt(podUID, container string) int {
-	p := r.pods[podUID]
-	if p == nil || p.containers[container] == nil || len(p.containers[container].logs) == 0 {
-		return 0
+	if c := r.config(podUID, container); c != nil && len(c.logs) > 0 {
+		return slices.Max(c.logs) + 1
 	}
-	return slices.Max(p.containers[container].logs) + 1
+	return 0
 }

@@ -5,76 +5,63 @@ import (
 	"slices"
 )
 
-// view is the cached result of a list call. It is valid until something changes.
-type view[T any] struct {
-	fresh bool
-	items []T
-}
+// view has the cached results of the list calls of one kind, which are valid until something
+// changes: of all objects, and of those that are ready or run.
+type view[T any] struct{ all, active []T }
 
-// get returns the cached result, or builds it.
-func (v *view[T]) get(build func() []T) []T {
-	if !v.fresh {
-		v.items, v.fresh = build(), true
+// get returns a cached result, or builds it. It is never nil.
+func (v *view[T]) get(active bool, build func() []T) []T {
+	list := &v.all
+	if active {
+		list = &v.active
 	}
-	return v.items
+	if *list == nil {
+		*list = build()
+	}
+	return *list
 }
 
 // views contains the sandboxes and containers of all pods or of one, with the cached results of
 // list calls.
 type views struct {
-	sandboxes         []*sandbox // in order of creation
-	containers        []*container
-	allSandboxes      view[Sandbox]
-	readySandboxes    view[Sandbox]
-	allContainers     view[Container]
-	runningContainers view[Container]
+	sandboxes      []*sandbox // in order of creation
+	containers     []*container
+	sandboxLists   view[Sandbox]
+	containerLists view[Container]
 }
 
 // changed invalidates the cached results.
-func (v *views) changed() {
-	v.allSandboxes.fresh, v.readySandboxes.fresh = false, false
-	v.allContainers.fresh, v.runningContainers.fresh = false, false
-}
+func (v *views) changed() { v.sandboxLists, v.containerLists = view[Sandbox]{}, view[Container]{} }
 
 func (v *views) listSandboxes(ready bool) []Sandbox {
-	if ready {
-		return v.readySandboxes.get(func() []Sandbox { return v.buildSandboxes(true) })
-	}
-	return v.allSandboxes.get(func() []Sandbox { return v.buildSandboxes(false) })
+	return v.sandboxLists.get(ready, func() []Sandbox {
+		sorted := slices.Clone(v.sandboxes)
+		slices.SortFunc(sorted, func(a, b *sandbox) int {
+			return cmp.Or(cmp.Compare(b.created, a.created), cmp.Compare(a.ID, b.ID))
+		})
+		items := make([]Sandbox, 0, len(sorted))
+		for _, s := range sorted {
+			if s.Ready || !ready {
+				items = append(items, s.Sandbox)
+			}
+		}
+		return items
+	})
 }
 
 func (v *views) listContainers(running bool) []Container {
-	if running {
-		return v.runningContainers.get(func() []Container { return v.buildContainers(true) })
-	}
-	return v.allContainers.get(func() []Container { return v.buildContainers(false) })
-}
-
-func (v *views) buildSandboxes(ready bool) []Sandbox {
-	sorted := slices.Clone(v.sandboxes)
-	slices.SortFunc(sorted, func(a, b *sandbox) int {
-		return cmp.Or(cmp.Compare(b.created, a.created), cmp.Compare(a.ID, b.ID))
-	})
-	items := make([]Sandbox, 0, len(sorted))
-	for _, s := range sorted {
-		if s.Ready || !ready {
-			items = append(items, s.Sandbox)
+	return v.containerLists.get(running, func() []Container {
+		items := make([]Container, 0, len(v.containers))
+		for _, c := range slices.Backward(v.containers) {
+			if c.State == Running || !running {
+				items = append(items, c.Container)
+			}
 		}
-	}
-	return items
-}
-
-func (v *views) buildContainers(running bool) []Container {
-	items := make([]Container, 0, len(v.containers))
-	for _, c := range slices.Backward(v.containers) {
-		if c.State == Running || !running {
-			items = append(items, c.Container)
-		}
-	}
-	slices.SortFunc(items, func(a, b Container) int {
-		return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(a.ID, b.ID))
+		slices.SortFunc(items, func(a, b Container) int {
+			return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(a.ID, b.ID))
+		})
+		return items
 	})
-	return items
 }
 
 // without returns a list without an item. It modifies the list.

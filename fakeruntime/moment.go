@@ -9,8 +9,13 @@ func (r *Runtime) Occur(now virtual.Time, moment int) {
 	r.run(now)
 	first := len(r.moments[moment]) == 0
 	r.moments[moment] = append(r.moments[moment], r.now)
+	r.occur(moment, first, func(*container) bool { return true })
+}
+
+// occur tells some running programs that a moment occurs now.
+func (r *Runtime) occur(moment int, first bool, which func(*container) bool) {
 	for _, c := range r.all.containers {
-		if c.State == Running && c.occur(moment, r.now, first) {
+		if c.State == Running && which(c) && c.occur(moment, r.now, first) {
 			r.scheduleEnd(c)
 		}
 	}
@@ -18,13 +23,9 @@ func (r *Runtime) Occur(now virtual.Time, moment int) {
 
 // OccurIn tells the program in a container of a pod, if it runs, that a moment occurs now. It
 // starts the clock of the AtMoment rules of this instance only.
-func (r *Runtime) OccurIn(now virtual.Time, podUID, container string, moment int) {
+func (r *Runtime) OccurIn(now virtual.Time, podUID, name string, moment int) {
 	r.run(now)
-	for _, c := range r.all.containers {
-		if c.State == Running && c.PodUID == podUID && c.Name == container && c.occur(moment, r.now, true) {
-			r.scheduleEnd(c)
-		}
-	}
+	r.occur(moment, true, func(c *container) bool { return c.PodUID == podUID && c.Name == name })
 }
 
 // occur starts the clock of the rules of a moment if it is the first one, and closes the rules that

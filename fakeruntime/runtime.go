@@ -114,21 +114,25 @@ func (r *Runtime) Step(containerID string) int64 {
 // LastStep returns the step of the latest record about the containers of a name: a start, an exit,
 // or the cause of a removal. It is 0 if there is none.
 func (r *Runtime) LastStep(podUID, name string) int64 {
-	if p := r.pods[podUID]; p != nil && p.containers[name] != nil {
-		return p.containers[name].step
+	if c := r.config(podUID, name); c != nil {
+		return c.step
 	}
 	return 0
+}
+
+// config returns what the containers of a name share, or nil if there was none.
+func (r *Runtime) config(podUID, name string) *podContainer {
+	if p := r.pods[podUID]; p != nil {
+		return p.containers[name]
+	}
+	return nil
 }
 
 // EventInstance returns the instance that an event about a container belongs to: the newest
 // instance, or 0 if there is none. Events about the image precede the creation of a container, so
 // they belong to the next instance.
 func (r *Runtime) EventInstance(podUID, name, reason string) int {
-	p := r.pods[podUID]
-	if p == nil {
-		return 0
-	}
-	c := p.containers[name]
+	c := r.config(podUID, name)
 	switch {
 	case c == nil || !c.created:
 		return 0

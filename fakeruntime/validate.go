@@ -69,15 +69,15 @@ func (v *validator) draw(path string, d *Draw) {
 	}
 }
 
-func (v *validator) rule(path string, r *Rule) {
-	for _, f := range []struct {
-		name string
-		Range
-	}{{"Replica", r.Replica}, {"Instance", r.Instance}} {
-		if f.Set && f.Max < f.Min {
-			v.errorf(path+f.name, "is from %d to %d: the range is empty", f.Min, f.Max)
-		}
+func (v *validator) integers(path string, r Range) {
+	if r.Set && r.Max < r.Min {
+		v.errorf(path, "is from %d to %d: the range is empty", r.Min, r.Max)
 	}
+}
+
+func (v *validator) rule(path string, r *Rule) {
+	v.integers(path+"Replica", r.Replica)
+	v.integers(path+"Instance", r.Instance)
 	if r.Clock < AfterStart || r.Clock > AtMoment {
 		v.errorf(path+"Clock", "is %d: use AfterStart, AtScenario, AfterSigterm or AtMoment", r.Clock)
 	}
@@ -90,15 +90,12 @@ func (v *validator) rule(path string, r *Rule) {
 	if c := r.Chance; c != nil && !(0 <= *c && *c <= 1) { // NaN too
 		v.errorf(path+"Chance", "is %v: it must be from 0 to 1", *c)
 	}
-	for _, f := range []struct {
-		name   string
-		series *Series
-	}{
-		{"Liveness", r.Liveness}, {"Readiness", r.Readiness}, {"Startup", r.Startup}, {"Probes", r.Probes},
-		{"PostStart", r.PostStart}, {"PreStop", r.PreStop},
-	} {
-		v.series(path+f.name, f.series)
-	}
+	v.series(path+"Liveness", r.Liveness)
+	v.series(path+"Readiness", r.Readiness)
+	v.series(path+"Startup", r.Startup)
+	v.series(path+"Probes", r.Probes)
+	v.series(path+"PostStart", r.PostStart)
+	v.series(path+"PreStop", r.PreStop)
 	if x := r.Exit; x != nil && (x.Code < 0 || x.Code > 255) {
 		v.errorf(path+"Exit.Code", "is %d: it must be from 0 to 255", x.Code)
 	}

@@ -130,7 +130,7 @@ func (e *Execution) Configure(pod *v1.Pod, c *v1.Container) {
 
 // ProbeOf returns the probe of a type of a container, or nil if the container does not have it.
 func ProbeOf(c *v1.Container, probeType trace.Probe) *v1.Probe {
-	return podutil.Probe(c, string(probeType))
+	return podutil.ProbeOf(c, string(probeType))
 }
 
 // SetProbe sets a probe of a container.

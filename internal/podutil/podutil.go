@@ -59,9 +59,9 @@ func Find(pod *v1.Pod, name string) *v1.Container {
 	return nil
 }
 
-// Probe returns the probe of a type of a container (liveness, readiness or startup), or nil if the
+// ProbeOf returns the probe of a type of a container (liveness, readiness or startup), or nil if the
 // container does not have it.
-func Probe(c *v1.Container, probeType string) *v1.Probe {
+func ProbeOf(c *v1.Container, probeType string) *v1.Probe {
 	switch probeType {
 	case "startup":
 		return c.StartupProbe

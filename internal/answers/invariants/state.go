@@ -129,7 +129,7 @@ func newPod(spec *v1.Pod) *pod {
 		sidecar := podutil.IsRestartableInitContainer(c)
 		k := &container{sidecar: first && sidecar, init: first && !sidecar}
 		for _, name := range trace.ProbeTypes {
-			k.of(name).spec = podutil.Probe(c, string(name))
+			k.of(name).spec = podutil.ProbeOf(c, string(name))
 		}
 		k.begin(-1)
 		p.names, p.containers[c.Name] = append(p.names, c.Name), k

@@ -28,7 +28,7 @@ func (r *Run) probeSpec(p subject, at virtual.Time) *v1.Probe {
 	if c == nil || r.probesChanged(p.pod, at) {
 		return nil
 	}
-	return podutil.Probe(c, string(p.probe))
+	return podutil.ProbeOf(c, string(p.probe))
 }
 
 // threshold returns how many results like that of a probe run decide, or 1 if it is unknown.
