@@ -2,6 +2,7 @@ package diff
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,8 +23,7 @@ type measure struct {
 // containers, and their numbers of probes.
 func (r Run) measures() []measure {
 	var all []measure
-	tallies := r.tallies()
-	for _, t := range tallies {
+	for _, t := range r.tallies() {
 		all = append(all, t.measures(r.End)...)
 	}
 	return append(all, objectMeasures(r)...)
@@ -68,10 +68,9 @@ type containerTally struct {
 	restarts int
 	stops    int
 	exit     string
-	probes   map[trace.Probe]*probeTally
-}
 
-type probeTally struct{ runs, failures int }
+	runs, failures map[trace.Probe]int
+}
 
 const never = virtual.Min
 
@@ -112,7 +111,11 @@ func (t *tally) add(r *trace.Record) {
 	case trace.ContainerExited:
 		t.container(r.Container).exit = fmt.Sprintf("%s, code %d", trace.FormatTime(r.T), r.ExitCode)
 	case trace.ProbeExecuted:
-		t.container(r.Container).addProbe(r)
+		c := t.container(r.Container)
+		c.runs[r.Probe]++
+		if r.Result == trace.Failure || r.Result == trace.Error {
+			c.failures[r.Probe]++
+		}
 	}
 }
 
@@ -138,21 +141,9 @@ func (t *tally) container(name string) *containerTally {
 			return c
 		}
 	}
-	c := &containerTally{name: name, exit: "none", probes: map[trace.Probe]*probeTally{}}
+	c := &containerTally{name: name, exit: "none", runs: map[trace.Probe]int{}, failures: map[trace.Probe]int{}}
 	t.containers = append(t.containers, c)
 	return c
-}
-
-func (c *containerTally) addProbe(r *trace.Record) {
-	p := c.probes[r.Probe]
-	if p == nil {
-		p = &probeTally{}
-		c.probes[r.Probe] = p
-	}
-	p.runs++
-	if r.Result == trace.Failure || r.Result == trace.Error {
-		p.failures++
-	}
 }
 
 func (t *tally) measures(end virtual.Time) []measure {
@@ -178,9 +169,9 @@ func (t *tally) measures(end virtual.Time) []measure {
 			measure{Container: c.name, What: "stops by the kubelet", Value: fmt.Sprint(c.stops)},
 			measure{Container: c.name, What: "last exit", Value: c.exit})
 		for _, kind := range trace.ProbeTypes {
-			if p := c.probes[kind]; p != nil {
+			if n := c.runs[kind]; n > 0 {
 				list = append(list, measure{Container: c.name, What: string(kind) + " probes",
-					Value: fmt.Sprintf("%d, %d failed", p.runs, p.failures)})
+					Value: fmt.Sprintf("%d, %d failed", n, c.failures[kind])})
 			}
 		}
 	}
@@ -224,11 +215,8 @@ func Changed(runs ...Run) []Row {
 	}
 	var changed []Row
 	for _, row := range rows {
-		for _, v := range row.Values {
-			if v != row.Values[0] {
-				changed = append(changed, *row)
-				break
-			}
+		if slices.ContainsFunc(row.Values, func(v string) bool { return v != row.Values[0] }) {
+			changed = append(changed, *row)
 		}
 	}
 	return changed

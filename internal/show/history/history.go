@@ -165,47 +165,47 @@ func (h *History) changed(t virtual.Time, key string) {
 func (p *Pod) add(r *trace.Record, h *History) {
 	p.read = r
 	switch r.Kind {
+	case trace.StatusPatched:
+		p.addStatus(r, h)
+		return
+	case trace.Event:
+		p.Events = append(p.Events, r)
+		h.changed(r.T, r.Pod+"\x00"+r.Container+"\x00"+r.Reason+"\x00"+r.Message)
+		if r.Reason == "Killing" && r.Container != "" {
+			if run := p.container(r.Container).running(r.Instance); run != nil && run.Killing == Forever {
+				run.Killing = r.T
+			}
+		}
+		return
+	case trace.ProbeExecuted:
+		p.container(r.Container).addProbe(r, h)
+		return
 	case trace.PodAdded:
 		if r.T > 0 {
 			p.Marks = append(p.Marks, Mark{r.T, "added", r})
 		}
 		p.Removed = Forever // a mirror pod comes again
-		h.changed(r.T, "")
 	case trace.PodDeleteRequested:
 		p.Marks = append(p.Marks, Mark{r.T, "deleted", r})
-		h.changed(r.T, "")
 	case trace.PodRemoved:
 		p.Removed = r.T
 		p.Marks = append(p.Marks, Mark{r.T, "removed", r})
-		h.changed(r.T, "")
 	case trace.Step:
 		p.Marks = append(p.Marks, stepMark(r))
-		h.changed(r.T, "")
-	case trace.StatusPatched:
-		p.addStatus(r, h)
-	case trace.Event:
-		p.Events = append(p.Events, r)
-		h.changed(r.T, r.Pod+"\x00"+r.Container+"\x00"+r.Reason+"\x00"+r.Message)
-		if r.Reason == "Killing" && r.Container != "" {
-			p.container(r.Container).addKill(r)
-		}
 	case trace.HookStarted, trace.HookEnded:
 		c := p.container(r.Container)
 		c.Hooks = addAction(c.Hooks, r, r.Reason)
-		h.changed(r.T, "")
 	case trace.ImagePullStarted, trace.ImagePullEnded:
 		c := p.container(r.Container)
 		c.Pulls = addAction(c.Pulls, r, "pull")
-		h.changed(r.T, "")
 	case trace.VolumeWaitEnded:
 		p.Waits = addAction(p.Waits, r, r.Reason)
-		h.changed(r.T, "")
-	case trace.ProbeExecuted:
-		p.container(r.Container).addProbe(r, h)
 	case trace.ContainerStarted, trace.ContainerStopping, trace.ContainerExited:
 		p.container(r.Container).addLife(r)
-		h.changed(r.T, "")
+	default:
+		return
 	}
+	h.changed(r.T, "")
 }
 
 // stepMark returns a mark for a step with its action and container. The record at the end of a step
@@ -287,13 +287,6 @@ func (c *Container) addLife(r *trace.Record) {
 		run.Stopping = min(run.Stopping, r.T)
 	case trace.ContainerExited:
 		run.Exited, run.Code = r.T, r.ExitCode
-	}
-}
-
-// addKill records the Killing event of an instance.
-func (c *Container) addKill(r *trace.Record) {
-	if run := c.running(r.Instance); run != nil && run.Killing == Forever {
-		run.Killing = r.T
 	}
 }
 

@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -238,21 +239,8 @@ func Total(pods []Pod) Numbers {
 // Ready, then by the time without Ready, the longest outage and the time to Ready. It returns a
 // negative number if a is worse, and 0 if they are equal.
 func Worse(a, b Numbers) int {
-	for _, pair := range [][2]int64{
-		{int64(a.Restarts), int64(b.Restarts)},
-		{never(a.ToReady), never(b.ToReady)},
-		{int64(a.Unready), int64(b.Unready)},
-		{int64(a.Outage), int64(b.Outage)},
-		{int64(a.ToReady), int64(b.ToReady)},
-	} {
-		if pair[0] != pair[1] {
-			if pair[0] > pair[1] {
-				return -1
-			}
-			return 1
-		}
-	}
-	return 0
+	return cmp.Or(cmp.Compare(b.Restarts, a.Restarts), cmp.Compare(never(b.ToReady), never(a.ToReady)),
+		cmp.Compare(b.Unready, a.Unready), cmp.Compare(b.Outage, a.Outage), cmp.Compare(b.ToReady, a.ToReady))
 }
 
 func never(d time.Duration) int64 {
