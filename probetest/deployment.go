@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -151,19 +152,15 @@ func (d *Deployment) Update(change func(*appsv1.DeploymentSpec), behavior ...Beh
 // Restart begins a rollout of the same template, as kubectl rollout restart does.
 func (d *Deployment) Restart() {
 	d.t.Helper()
-	d.do("Restart", func(n *Node) error {
-		return d.update(n, func(spec *appsv1.DeploymentSpec) {
-			metav1.SetMetaDataAnnotation(&spec.Template.ObjectMeta, format.RestartedAt, trace.FormatTime(n.sim.Now()))
-		}, nil)
+	d.set("Restart", func(spec *appsv1.DeploymentSpec) {
+		metav1.SetMetaDataAnnotation(&spec.Template.ObjectMeta, format.RestartedAt, trace.FormatTime(d.node.sim.Now()))
 	})
 }
 
 // Scale changes the number of replicas.
 func (d *Deployment) Scale(replicas int) {
 	d.t.Helper()
-	d.do("Scale", func(n *Node) error {
-		return d.update(n, func(spec *appsv1.DeploymentSpec) { spec.Replicas = new(int32(replicas)) }, nil)
-	})
+	d.set("Scale", func(spec *appsv1.DeploymentSpec) { spec.Replicas = new(int32(replicas)) })
 }
 
 // Undo goes back to the template of the revision before, as kubectl rollout undo does. Its
@@ -176,17 +173,19 @@ func (d *Deployment) Undo() {
 // Pause stops a rollout in progress, and keeps later changes from beginning one, until Resume.
 func (d *Deployment) Pause() {
 	d.t.Helper()
-	d.do("Pause", func(n *Node) error {
-		return d.update(n, func(spec *appsv1.DeploymentSpec) { spec.Paused = true }, nil)
-	})
+	d.set("Pause", func(spec *appsv1.DeploymentSpec) { spec.Paused = true })
 }
 
 // Resume goes on with the rollout of a Deployment that Pause has stopped.
 func (d *Deployment) Resume() {
 	d.t.Helper()
-	d.do("Resume", func(n *Node) error {
-		return d.update(n, func(spec *appsv1.DeploymentSpec) { spec.Paused = false }, nil)
-	})
+	d.set("Resume", func(spec *appsv1.DeploymentSpec) { spec.Paused = false })
+}
+
+// set is Update for another method.
+func (d *Deployment) set(method string, change func(*appsv1.DeploymentSpec)) {
+	d.t.Helper()
+	d.do(method, func(n *Node) error { return d.update(n, change, nil) })
 }
 
 // update changes the Deployment as the API has it.
@@ -201,9 +200,9 @@ func (d *Deployment) update(n *Node, change func(*appsv1.DeploymentSpec), behavi
 	if err != nil {
 		return err
 	}
-	behaves := maps.Clone(d.behavior)
+	behaves, spec := maps.Clone(d.behavior), &changed.Spec.Template.Spec
 	maps.DeleteFunc(behaves,
-		func(container string, _ []Rule) bool { return !hasContainer(&changed.Spec.Template.Spec, container) })
+		func(container string, _ []Rule) bool { return !slices.Contains(containerNames(spec), container) })
 	behaves = merged(behaves, behavior)
 	programs, err := n.programs(changed, behaves)
 	if err != nil {
@@ -231,17 +230,6 @@ func patchOf(old, changed *appsv1.Deployment) ([]byte, error) {
 		return nil, errors.New("the change has no effect: the Deployment is already like that")
 	}
 	return patch, err
-}
-
-func hasContainer(spec *v1.PodSpec, name string) bool {
-	for _, list := range [][]v1.Container{spec.InitContainers, spec.Containers} {
-		for i := range list {
-			if list[i].Name == name {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // unready returns the names of the pods that are there and not Ready now.

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/strict"
 	"probesim.dev/node"
 	"probesim.dev/trace"
@@ -72,12 +73,12 @@ func (p *Pod) Records() []trace.Record {
 }
 
 // containers returns the names of the pod's containers, init containers first.
-func (p *Pod) containers() []string {
+func (p *Pod) containers() []string { return containerNames(&p.Object.Spec) }
+
+func containerNames(spec *v1.PodSpec) []string {
 	var names []string
-	for _, list := range [][]v1.Container{p.Object.Spec.InitContainers, p.Object.Spec.Containers} {
-		for i := range list {
-			names = append(names, list[i].Name)
-		}
+	for c := range podutil.Containers(spec) {
+		names = append(names, c.Name)
 	}
 	return names
 }
