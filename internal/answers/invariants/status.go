@@ -14,37 +14,46 @@ func (c *checker) checkStatus(p *pod, r *trace.Record) {
 	for i := range r.Status.Containers {
 		s := &r.Status.Containers[i]
 		k := p.containers[s.Name]
-		if k == nil {
-			continue
+		if k != nil {
+			c.checkCount(p, k, s, r)
+			c.checkReady(p, k, s, r)
 		}
-		if k.status != nil && s.RestartCount < k.status.RestartCount {
-			what, known := "it falls", (*Known)(nil)
-			if p.evicted > 0 && (k.idle || c.node.stopped > p.evicted) {
-				// The containers of an evicted pod are removed, the newest one included. An older
-				// one that never started stays, or a new kubelet, which does not know of the
-				// eviction, starts again from zero.
-				what, known = "an eviction has removed an instance", countFalls
-			}
-			c.broken(r, s.Name, restartCountGrows, what, known)
+	}
+}
+
+// checkCount checks the restartCount of a published status.
+func (c *checker) checkCount(p *pod, k *container, s *trace.ContainerStatus, r *trace.Record) {
+	if k.status != nil && s.RestartCount < k.status.RestartCount {
+		what, known := "it falls", (*Known)(nil)
+		if p.evicted > 0 && (k.idle || c.node.stopped > p.evicted) {
+			// The containers of an evicted pod are removed, the newest one included. An older
+			// one that never started stays, or a new kubelet, which does not know of the
+			// eviction, starts again from zero.
+			what, known = "an eviction has removed an instance", countFalls
 		}
-		before := k.status
-		still := before != nil && before.State == "running" && before.Ready && !before.Started &&
-			before.RestartCount == s.RestartCount
-		if s.State == "running" && s.Ready && !s.Started && !still {
-			why, known := k.whyStarted(p, false) // Ready waits for the next sync, at any time
-			c.broken(r, s.Name, readyNeedsStarted, why, known)
-		}
-		if s.State != "running" || int(s.RestartCount) != k.instance {
-			continue // the status of an instance before this one
-		}
-		if s.Started && k.of(trace.Startup).spec != nil && !k.up {
-			why, known := k.whyStarted(p, k.noticed(r.T))
-			c.broken(r, s.Name, startedNeedsSuccess, why, known)
-		}
-		if k.running && k.stopping != nil && s.Ready && before != nil && !before.Ready &&
-			int(before.RestartCount) == k.instance && before.State == "running" {
-			c.readyWhileStopping(p, k, s, r)
-		}
+		c.broken(r, s.Name, restartCountGrows, what, known)
+	}
+}
+
+// checkReady checks Ready and Started of a published status.
+func (c *checker) checkReady(p *pod, k *container, s *trace.ContainerStatus, r *trace.Record) {
+	before := k.status
+	still := before != nil && before.State == "running" && before.Ready && !before.Started &&
+		before.RestartCount == s.RestartCount
+	if s.State == "running" && s.Ready && !s.Started && !still {
+		why, known := k.whyStarted(p, false) // Ready waits for the next sync, at any time
+		c.broken(r, s.Name, readyNeedsStarted, why, known)
+	}
+	if s.State != "running" || int(s.RestartCount) != k.instance {
+		return // the status of an instance before this one
+	}
+	if s.Started && k.of(trace.Startup).spec != nil && !k.up {
+		why, known := k.whyStarted(p, k.noticed(r.T))
+		c.broken(r, s.Name, startedNeedsSuccess, why, known)
+	}
+	if k.running && k.stopping != nil && s.Ready && before != nil && !before.Ready &&
+		int(before.RestartCount) == k.instance && before.State == "running" {
+		c.readyWhileStopping(p, k, s, r)
 	}
 }
 
@@ -133,12 +142,16 @@ func (c *checker) settled(p *pod, key string, now virtual.Time) {
 	}
 }
 
+// isShown reports whether the published status is that of this instance, and running.
+func (k *container) isShown() bool {
+	return k.status != nil && k.status.State == "running" && int(k.status.RestartCount) == k.instance
+}
+
 // disagrees says in what the published status does not agree with the results of the probes; "" if
 // it does.
 func (k *container) disagrees(p *pod) (what string, known *Known) {
 	s := k.status
-	if !k.running || k.stopping != nil || k.killing || s == nil || s.State != "running" ||
-		int(s.RestartCount) != k.instance {
+	if !k.running || k.stopping != nil || k.killing || !k.isShown() {
 		return "", nil
 	}
 	if last := k.of(trace.Startup).runs; last != nil && k.up && last.settled > 0 && !s.Started {
