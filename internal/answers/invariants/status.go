@@ -38,9 +38,8 @@ func (c *checker) checkCount(p *pod, k *container, s *trace.ContainerStatus, r *
 // checkReady checks Ready and Started of a published status.
 func (c *checker) checkReady(p *pod, k *container, s *trace.ContainerStatus, r *trace.Record) {
 	before := k.status
-	still := before != nil && before.State == "running" && before.Ready && !before.Started &&
-		before.RestartCount == s.RestartCount
-	if s.State == "running" && s.Ready && !s.Started && !still {
+	early := func(of *trace.ContainerStatus) bool { return of.State == "running" && of.Ready && !of.Started }
+	if early(s) && (before == nil || !early(before) || before.RestartCount != s.RestartCount) {
 		why, known := k.whyStarted(p, false) // Ready waits for the next sync, at any time
 		c.broken(r, s.Name, readyNeedsStarted, why, known)
 	}
@@ -158,17 +157,8 @@ func (k *container) disagrees(p *pod) (what string, known *Known) {
 		return "the startup probe succeeded, and the container is not started", nil
 	}
 	last := k.of(trace.Readiness).runs
-	switch {
-	case !s.Started || k.init || k.of(trace.Readiness).spec == nil && s.Ready:
+	if what = k.readyDisagrees(last); what == "" {
 		return "", nil
-	case k.of(trace.Readiness).spec == nil:
-		what = "the container has started and has no readiness probe, and is not ready"
-	case last == nil || last.settled == 0 || (last.last == trace.Success) == s.Ready:
-		return "", nil
-	case s.Ready:
-		what = "the readiness probe fails, and the container is ready"
-	default:
-		what = "the readiness probe succeeds, and the container is not ready"
 	}
 	if last != nil && p.synced[last.settled] {
 		// A sync reads the results, and then stores the status as a whole: generateAPIPodStatus in
@@ -181,4 +171,21 @@ func (k *container) disagrees(p *pod) (what string, known *Known) {
 		return what + ", while a sync of the pod waits for another container", readyWaits
 	}
 	return what, nil
+}
+
+// readyDisagrees says in what the published Ready does not agree with the results of the readiness
+// probe; "" if it does.
+func (k *container) readyDisagrees(last *runs) string {
+	s, spec := k.status, k.of(trace.Readiness).spec
+	switch {
+	case !s.Started || k.init || spec == nil && s.Ready:
+		return ""
+	case spec == nil:
+		return "the container has started and has no readiness probe, and is not ready"
+	case last == nil || last.settled == 0 || (last.last == trace.Success) == s.Ready:
+		return ""
+	case s.Ready:
+		return "the readiness probe fails, and the container is ready"
+	}
+	return "the readiness probe succeeds, and the container is not ready"
 }
