@@ -103,7 +103,7 @@ var leaves = map[string][]string{
 	},
 	"trace":            {module + "/sim/virtual", module + "/internal/printable"},
 	"kube/profile":     {"k8s.io/apimachinery/pkg/util/version"},
-	"internal/podutil": {"k8s.io/api/core/v1"},
+	"internal/podutil": {"k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/util/intstr"},
 	"fakeruntime":      {module + "/sim/virtual", module + "/trace"},
 
 	"kube/kubeletconfig": nil,
