@@ -119,10 +119,11 @@ func (r RuleText) String() string {
 // Answers returns the answers of the rule by the names of probes and hooks.
 func (r *Rule) Answers() map[string]*value.Series {
 	all := map[string]*value.Series{"liveness": r.Liveness, "readiness": r.Readiness, "startup": r.Startup}
-	for key, a := range map[string]*value.Answer{"postStart": r.PostStart, "preStop": r.PreStop} {
-		if a != nil {
-			all[key] = value.One(*a)
-		}
+	if r.PostStart != nil {
+		all["postStart"] = value.One(*r.PostStart)
+	}
+	if r.PreStop != nil {
+		all["preStop"] = value.One(*r.PreStop)
 	}
 	return all
 }

@@ -66,9 +66,7 @@ func firstDifference(rules []fakeruntime.Rule, p, q string) int {
 	of := func(key string) (own []fakeruntime.Rule, indexes []int) {
 		for i, r := range rules {
 			if series := *answersOf(&r)[key]; series != nil {
-				for _, answers := range answersOf(&r) {
-					*answers = nil
-				}
+				r.Liveness, r.Readiness, r.Startup, r.PostStart, r.PreStop = nil, nil, nil, nil, nil
 				if r.Until != nil {
 					r.Until = new(int) // each until has a number of its own
 				}
