@@ -31,7 +31,7 @@ var layers = [][]string{
 	{"internal/scenarios/program"},
 	{"internal/scenarios/manifests"},
 	{"scenarios/plan"},
-	{"internal/scenarios/validation", "internal/scenarios/drive"},
+	{"internal/scenarios/validation", "internal/scenarios/drive", "internal/scenarios/text"},
 	{"scenarios"},
 	{"internal/scenarios/expect", "internal/scenarios/schema", "scenarios/library", "internal/proof/random"},
 	{"internal/scenarios/simulate", "internal/scenarios/refresh"},

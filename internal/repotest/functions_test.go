@@ -1,6 +1,7 @@
 package repotest
 
 import (
+	"path"
 	"regexp"
 	"strings"
 	"testing"
@@ -8,7 +9,7 @@ import (
 
 // functionRow matches a row of the tables in kubelet/README.md that say where a function of the
 // kubelet is: its last two cells are the function here and a link to its file.
-var functionRow = regexp.MustCompile("^\\|.*\\| `([^`]+)` \\| \\[([^]]+)\\]\\(\\.\\./([^)]+)\\) \\|$")
+var functionRow = regexp.MustCompile("^\\|.*\\| `([^`]+)` \\| \\[([^]]+)\\]\\(([^)]+)\\) \\|$")
 
 // TestFunctionTable checks that each function named in the tables of kubelet/README.md exists in
 // its file.
@@ -38,7 +39,7 @@ func TestFunctionTable(t *testing.T) {
 			t.Errorf("%s: this row does not end with a function and a link to its file:\n%s", file, line)
 			continue
 		}
-		function, shown, linked := cells[1], cells[2], cells[3]
+		function, shown, linked := cells[1], cells[2], path.Join(path.Dir(file), cells[3])
 		if shown != linked {
 			t.Errorf("%s: the link %s leads to %s", file, shown, linked)
 		}
