@@ -31,11 +31,32 @@ const (
 
 // flags are the flags of all commands that run scenarios.
 type flags struct {
+	args    []string // the command line
 	seed    int64
 	seeded  bool
 	procs   int
 	verbose bool
 }
+
+// effort are the flags of how much a comparison does.
+type effort struct{ budget, repeat int }
+
+// addTo adds the flags to a command.
+func (e *effort) addTo(c *cobra.Command, budget int, repeatUsage string) {
+	c.Flags().IntVar(&e.budget, "budget", budget,
+		"number of simulated runs to spend on following one run of the real kubelet")
+	c.Flags().IntVar(&e.repeat, "repeat", 1, repeatUsage)
+}
+
+func (e *effort) check() error {
+	if e.repeat < 1 || e.budget < 1 {
+		return errors.New("--repeat and --budget must be at least 1")
+	}
+	return nil
+}
+
+const repeatUsage = "compare this many runs of each scenario, because runs of the real kubelet vary; all must be " +
+	"explained. With 1, a run that differs is repeated once"
 
 // faultError is an error that the user did not cause.
 type faultError struct{ error }
@@ -51,7 +72,7 @@ func execute(t *testing.T, args []string) int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process immediately
 	out := bufio.NewWriter(os.Stdout)
-	root := command(t, out)
+	root := command(t, out, args)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	err = errors.Join(err, out.Flush())
@@ -72,7 +93,7 @@ func execute(t *testing.T, args []string) int {
 	return exitBadInput
 }
 
-func command(t *testing.T, out *bufio.Writer) *cobra.Command {
+func command(t *testing.T, out *bufio.Writer, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use: "kubelet",
 		Short: "Run scenario files on the real kubelet of Kubernetes " + release.Version +
@@ -80,7 +101,7 @@ func command(t *testing.T, out *bufio.Writer) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	f := &flags{}
+	f := &flags{args: args}
 	root.PersistentFlags().IntVar(&f.procs, "procs", 1,
 		"number of goroutines that run in parallel; with more than 1, runs are not repeatable")
 	sub := func(use, short string, run func(c *cobra.Command, paths []string) error) *cobra.Command {
@@ -107,7 +128,6 @@ func command(t *testing.T, out *bufio.Writer) *cobra.Command {
 		newCompare(t, out, f, sub),
 		newNodes(t, out, f),
 		newRandom(t, out, f),
-		newRandomWorker(t, f),
 	)
 	return root
 }

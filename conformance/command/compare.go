@@ -2,7 +2,6 @@ package command
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -18,14 +17,8 @@ type compareFlags struct {
 	*flags
 	jitterSeed int64
 	jittered   bool
-	budget     int
-	repeat     int
+	effort
 }
-
-const budgetUsage = "number of simulated runs to spend on following one run of the real kubelet"
-
-const repeatUsage = "compare this many runs of each scenario, because runs of the real kubelet vary; all must be " +
-	"explained. With 1, a run that differs is repeated once"
 
 // newCompare returns the command compare. sub creates a command that takes paths.
 func newCompare(t *testing.T, out *bufio.Writer, common *flags,
@@ -34,22 +27,21 @@ func newCompare(t *testing.T, out *bufio.Writer, common *flags,
 	c := sub("compare PATH...", "Compare the simulator with the real kubelet, and show the first difference of "+
 		"each run", func(c *cobra.Command, paths []string) error {
 		f.jittered = c.Flags().Changed("jitter-seed")
-		if f.repeat < 1 || f.budget < 1 {
-			return errors.New("--repeat and --budget must be at least 1")
+		if err := f.check(); err != nil {
+			return err
 		}
 		return compareFiles(t, c, out, f, paths)
 	})
-	c.Long = `Compare runs each scenario on the real kubelet, and searches for choices with which the simulator writes the same
-records at the same nanoseconds. A choice is, for example, the order of two events at one instant. If no choice explains
-a record, compare shows the first such record with both sides around it.
+	c.Long = `Compare runs each scenario on the real kubelet, and searches for choices with which the simulator
+writes the same records at the same nanoseconds. A choice is, for example, the order of two events at one
+instant. If no choice explains a record, compare shows the first such record with both sides around it.
 
 Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid files or flags, 3 a run failed, 130 interrupted.`
 	c.Example = `  kubelet compare ../../scenarios/library/quickstart
   kubelet compare --repeat 5 --jitter-seed 3 my-scenario.yaml`
 	c.Flags().Int64Var(&f.jitterSeed, "jitter-seed", 0,
 		"draw the kubelet's jitter from this seed (default: the seed of the run, or the middle value without one)")
-	c.Flags().IntVar(&f.budget, "budget", 2000, budgetUsage)
-	c.Flags().IntVar(&f.repeat, "repeat", 1, repeatUsage)
+	f.addTo(c, 2000, repeatUsage)
 	c.Flags().BoolVar(&f.verbose, "verbose", false,
 		"also show the calls to the container runtime and the API server around a difference")
 	return c
@@ -62,46 +54,30 @@ func compareFiles(t *testing.T, c *cobra.Command, out *bufio.Writer, f *compareF
 		return err
 	}
 	plans := plansFor(all, f.flags, c.ErrOrStderr())
-	sum := &summary{}
+	s := &session{out: out, step: c.Context().Err}
 	pad := 0
 	for _, p := range plans {
 		pad = max(pad, len(runName(p)))
 	}
 	for _, p := range plans {
 		name := fmt.Sprintf("%-*s", pad, runName(p))
-		for range f.repeat {
-			run := func() (*compare.Outcome, error) { return compare.Plan(t, p, f.options(c)) }
-			o, err := run()
-			if c.Context().Err() != nil {
-				return errors.Join(sum.write(out, true), c.Context().Err())
+		run := func() (*compare.Outcome, error) { return compare.Plan(t, p, f.options(c)) }
+		err := s.compare(name, f.repeat, run, func(o *compare.Outcome) {
+			s.sum.add(countsOf(o))
+			writeOutcome(out, name, o, f.verbose)
+			if !o.Equal() && f.repeat == 1 {
+				again := compareSecondRun(o, run)
+				fmt.Fprintf(out, "    %s\n\n", again)
+				if again == secondExplained {
+					s.sum.second++
+				}
 			}
-			if err != nil {
-				sum.faults++
-				fmt.Fprintln(out, faultLine(name, err.Error()))
-			} else {
-				sum.add(countsOf(o))
-				writeOutcome(out, name, o, f.verbose)
-			}
-			if err == nil && !o.Equal() && f.repeat == 1 {
-				sum.second += writeAgain(out, o, run)
-			}
-			if err := out.Flush(); err != nil {
-				return err
-			}
+		})
+		if err != nil {
+			return err
 		}
 	}
-	return errors.Join(sum.write(out, false), sum.err())
-}
-
-// writeAgain compares a second run after one that differs, and writes the result. It returns 1 if
-// the second run is explained, otherwise 0.
-func writeAgain(out *bufio.Writer, first *compare.Outcome, run func() (*compare.Outcome, error)) int {
-	again := compareSecondRun(first, run)
-	fmt.Fprintf(out, "    %s\n\n", again)
-	if again == secondExplained {
-		return 1
-	}
-	return 0
+	return s.end()
 }
 
 func (f *compareFlags) options(c *cobra.Command) compare.Options {

@@ -2,7 +2,6 @@ package command
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -23,8 +22,7 @@ type nodesFlags struct {
 	pods     []int
 	kinds    []string
 	duration time.Duration
-	repeat   int
-	budget   int
+	effort
 }
 
 // nodesBudget is the default number of simulated runs to spend on following a whole node.
@@ -35,7 +33,8 @@ func newNodes(t *testing.T, out *bufio.Writer, common *flags) *cobra.Command {
 	f := &nodesFlags{flags: common}
 	c := &cobra.Command{
 		Use: "nodes", Short: "Compare whole nodes, with many pods that come at once", Args: cobra.NoArgs,
-		Long: `Nodes compares scenarios in which many pods come at t=0, each with a startup, a liveness and a readiness probe of period 10 s:
+		Long: `Nodes compares scenarios in which many pods come at t=0, each with a startup, a liveness and a readiness
+probe of period 10 s:
 
   plain      nothing else happens
   volumes    each pod mounts a volume
@@ -48,10 +47,11 @@ All runs must be explained, including the times at which pods are synced, which 
 Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run failed, 130 interrupted.`,
 		Example: `  kubelet nodes --pods 20,50,110,250 --repeat 5`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if f.repeat < 1 || f.budget < 1 || slices.Min(f.pods) < 1 || slices.Max(f.pods) > maxNodePods ||
-				f.duration < time.Second {
-				return fmt.Errorf("--pods must be from 1 to %d, --repeat and --budget at least 1, --duration at "+
-					"least 1s", maxNodePods)
+			if slices.Min(f.pods) < 1 || slices.Max(f.pods) > maxNodePods || f.duration < time.Second {
+				return fmt.Errorf("--pods must be from 1 to %d, --duration at least 1s", maxNodePods)
+			}
+			if err := f.check(); err != nil {
+				return err
 			}
 			for _, kind := range f.kinds {
 				if !slices.Contains(nodeKinds, kind) {
@@ -64,31 +64,23 @@ Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run fail
 	c.Flags().IntSliceVar(&f.pods, "pods", []int{20}, "numbers of pods")
 	c.Flags().StringSliceVar(&f.kinds, "kinds", nodeKinds, "kinds of nodes")
 	c.Flags().DurationVar(&f.duration, "duration", 10*time.Minute, "virtual time of a run")
-	c.Flags().IntVar(&f.budget, "budget", nodesBudget, budgetUsage)
-	c.Flags().IntVar(&f.repeat, "repeat", 1, "compare this many runs of each node")
+	f.addTo(c, nodesBudget, "compare this many runs of each node")
 	return c
 }
 
 // compareNodes compares all kinds of nodes with each number of pods.
 func compareNodes(t *testing.T, c *cobra.Command, out *bufio.Writer, f *nodesFlags) error {
-	sum := &summary{}
+	s := &session{out: out, step: c.Context().Err}
 	for _, pods := range f.pods {
 		for _, kind := range f.kinds {
-			for range f.repeat {
-				o, err := compareNode(t, kind, pods, f.duration,
+			name := fmt.Sprintf("%-13s", nodeName(kind, pods))
+			err := s.compare(name, f.repeat, func() (*compare.Outcome, error) {
+				return compareNode(t, kind, pods, f.duration,
 					compare.Options{Procs: f.procs, Budget: f.budget, Step: c.Context().Err})
-				if c.Context().Err() != nil {
-					return errors.Join(sum.write(out, true), c.Context().Err())
-				}
-				name := fmt.Sprintf("%-13s", nodeName(kind, pods))
-				if err != nil {
-					sum.faults++
-					fmt.Fprintln(out, faultLine(name, err.Error()))
-					continue
-				}
+			}, func(o *compare.Outcome) {
 				counts := countsOf(o)
 				counts.Equal = counts.Equal && !o.OnlyRecords
-				sum.add(counts)
+				s.sum.add(counts)
 				fmt.Fprintf(out, "%s  real kubelet %7s, %7s to follow\n", counts.line(name),
 					o.RealTime.Round(time.Millisecond), o.FollowTime.Round(time.Millisecond))
 				switch {
@@ -97,13 +89,13 @@ func compareNodes(t *testing.T, c *cobra.Command, out *bufio.Writer, f *nodesFla
 				case o.OnlyRecords:
 					fmt.Fprintln(out, "    the records are equal, but not the times of syncs and manual triggers")
 				}
-				if err := out.Flush(); err != nil {
-					return err
-				}
+			})
+			if err != nil {
+				return err
 			}
 		}
 	}
-	return errors.Join(sum.write(out, false), sum.err())
+	return s.end()
 }
 
 // compareNode compares one run of a node.

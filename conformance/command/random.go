@@ -22,15 +22,13 @@ import (
 
 // randomFlags are the flags of the command random.
 type randomFlags struct {
-	*flags
+	common *flags
+	seedOptions
 	seeds    string
 	print    uint64
 	out      string
-	shrink   time.Duration
-	budget   int
-	repeat   int
 	parallel int
-	scenario random.Options
+	worker   bool // this process compares some seeds for another one
 }
 
 const podsUsage = "give each scenario up to this many pods, of which many come at once (default: up to 3 pods)"
@@ -40,12 +38,12 @@ const maxSeeds = 1_000_000
 
 // newRandom returns the command random.
 func newRandom(t *testing.T, out *bufio.Writer, common *flags) *cobra.Command {
-	f := &randomFlags{flags: common}
+	f := &randomFlags{common: common}
 	c := &cobra.Command{
 		Use: "random", Short: "Compare random scenarios", Args: cobra.NoArgs,
-		Long: `Random compares one random scenario for each seed, in several processes. It shows the differences in the order of the
-seeds, and whether a second run of the real kubelet with the same seed was explained. With --repeat, each seed has this
-many runs, and all must be explained.
+		Long: `Random compares one random scenario for each seed, in several processes. It shows the differences in the
+order of the seeds, and whether a second run of the real kubelet with the same seed was explained. With
+--repeat, each seed has this many runs, and all must be explained.
 
 Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run failed, 130 interrupted.`,
 		Example: `  kubelet random --seeds 1..400
@@ -58,6 +56,10 @@ Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run fail
 					_, err = out.Write(file)
 				}
 				return err
+			}
+			f.procs = f.common.procs
+			if f.worker {
+				return runWorker(t, os.Stdout, f)
 			}
 			if f.scenario.StepClock && !realkubelet.Overlay {
 				return realkubelet.ErrStepClock
@@ -76,9 +78,10 @@ Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run fail
 	c.Flags().StringVar(&f.out, "out", "", "write a shrunk scenario file for each difference to this directory")
 	c.Flags().DurationVar(&f.shrink, "shrink", 30*time.Second,
 		"time limit for shrinking each file; 0 disables shrinking")
-	c.Flags().IntVar(&f.budget, "budget", 2000, budgetUsage)
-	c.Flags().IntVar(&f.repeat, "repeat", 1, repeatUsage)
+	f.addTo(c, 2000, repeatUsage)
 	c.Flags().IntVar(&f.parallel, "parallel", runtime.NumCPU(), "number of processes that compare in parallel")
+	c.Flags().BoolVar(&f.worker, workerFlag, false, "")
+	_ = c.Flags().MarkHidden(workerFlag)
 	return c
 }
 
@@ -105,8 +108,11 @@ func runRandom(c *cobra.Command, out *bufio.Writer, f *randomFlags) error {
 	if f.scenario.Pods < 0 || f.scenario.Pods > maxNodePods {
 		return fmt.Errorf("--pods must be from 0 to %d", maxNodePods)
 	}
-	if f.parallel < 1 || f.budget < 1 || f.repeat < 1 || f.shrink < 0 {
-		return errors.New("--parallel, --budget and --repeat must be at least 1, --shrink at least 0")
+	if f.parallel < 1 || f.shrink < 0 {
+		return errors.New("--parallel must be at least 1, --shrink at least 0")
+	}
+	if err := f.check(); err != nil {
+		return err
 	}
 	w, err := newWorkers(f)
 	if err != nil {

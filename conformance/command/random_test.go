@@ -20,7 +20,7 @@ import (
 
 // TestMain lets the test binary replace the command when it starts itself as a worker.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == workerCommand {
+	if len(os.Args) > 1 && os.Args[1] == "random" {
 		Main()
 	}
 	os.Exit(m.Run())
@@ -44,7 +44,8 @@ func TestDifferentRollout(t *testing.T) {
 	wrong, _ := profile.Named(release.Version)
 	wrong.ProxyWithoutBurst = !wrong.ProxyWithoutBurst
 	for seed := 1; seed <= 20; seed++ {
-		r := compareSeed(t, seed, seedOptions{budget: 5, profile: &wrong, scenario: random.Options{Rollouts: true}})
+		r := compareSeed(t, seed, seedOptions{effort: effort{budget: 5}, profile: &wrong,
+			scenario: random.Options{Rollouts: true}})
 		if d := r.difference(); d != nil && strings.Contains(d.Text, "RoutesChanged") {
 			return
 		}
@@ -57,7 +58,7 @@ func TestDifferentRollout(t *testing.T) {
 func TestDifferentSeed(t *testing.T) {
 	wrong, _ := profile.Named(release.Version)
 	wrong.ManualTriggerResetsTicker = false
-	o := seedOptions{budget: 20, shrink: 2 * time.Second, profile: &wrong}
+	o := seedOptions{effort: effort{budget: 20}, shrink: 2 * time.Second, profile: &wrong}
 	for seed := 1; seed <= 20; seed++ {
 		r := compareSeed(t, seed, o)
 		if r.Fault != "" || r.difference() == nil {
@@ -118,7 +119,7 @@ func TestWorkers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &workers{command: []string{self, workerCommand, "--budget", "2000", "--shrink", "0", "--seeds"}, parallel: 2,
+	w := &workers{command: []string{self, "random", "--" + workerFlag, "--shrink", "0", "--seeds"}, parallel: 2,
 		silenceLimit: time.Minute}
 	text, r := runSeeds(t, w, 1, 6)
 	if text != "" || r.sum.equal != 6 || r.next != 7 {
@@ -129,7 +130,8 @@ func TestWorkers(t *testing.T) {
 // TestRepeatedRuns checks that each of several runs counts, and that one that differs fails the
 // command although others of the same seed are equal.
 func TestRepeatedRuns(t *testing.T) {
-	if r := compareSeed(t, 1, seedOptions{repeat: 3}); r.Fault != "" || len(r.Runs) != 3 || r.difference() != nil {
+	three := seedOptions{effort: effort{repeat: 3}}
+	if r := compareSeed(t, 1, three); r.Fault != "" || len(r.Runs) != 3 || r.difference() != nil {
 		t.Errorf("three runs of seed 1: %+v", r)
 	}
 	var b bytes.Buffer

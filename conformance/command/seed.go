@@ -16,12 +16,12 @@ import (
 
 // seedOptions configure the comparison of random scenarios.
 type seedOptions struct {
-	procs, budget int
-	repeat        int           // number of runs of the real kubelet; 0 means 1
-	shrink        time.Duration // time limit for shrinking a file that differs; 0 disables shrinking
-	step          func() error  // see compare.Options
-	profile       *profile.Profile
-	scenario      random.Options
+	effort   // 0 runs of the real kubelet mean 1
+	procs    int
+	shrink   time.Duration // time limit for shrinking a file that differs; 0 disables shrinking
+	step     func() error  // see compare.Options
+	profile  *profile.Profile
+	scenario random.Options
 }
 
 // seedResult is the result of one seed.

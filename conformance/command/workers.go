@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -34,18 +33,16 @@ func newWorkers(f *randomFlags) (*workers, error) {
 		return nil, err
 	}
 	w := &workers{parallel: f.parallel, repeat: f.repeat, silenceLimit: 10 * time.Minute, dumps: os.TempDir()}
-	var shrink time.Duration
-	if f.out != "" {
-		shrink, w.dumps = f.shrink, f.out
+	w.command = append(append([]string{self}, f.common.args...), "--"+workerFlag)
+	if f.out == "" {
+		w.command = append(w.command, "--shrink", "0")
+	} else {
+		w.dumps = f.out
 		if err := os.MkdirAll(f.out, 0o755); err != nil {
 			return nil, err
 		}
 	}
-	w.command = []string{self, workerCommand, "--budget", strconv.Itoa(f.budget), "--procs", strconv.Itoa(f.procs),
-		"--repeat", strconv.Itoa(f.repeat),
-		"--shrink", shrink.String(), "--pods", strconv.Itoa(f.scenario.Pods), "--step-clock=" +
-			strconv.FormatBool(f.scenario.StepClock),
-		"--rollouts=" + strconv.FormatBool(f.scenario.Rollouts), "--seeds"}
+	w.command = append(w.command, "--seeds")
 	w.temp, err = os.MkdirTemp("", "probesim-random-")
 	return w, err
 }

@@ -30,7 +30,7 @@ type Options struct {
 	// Procs is the number of the real kubelet's goroutines that run in parallel; see
 	// realkubelet.Options.
 	Procs  int
-	Budget int // maximum number of simulated runs; 0 means the default of package explore
+	Budget int // maximum number of simulated runs; 0 means the default of package search
 	// Profile is the behavior of the simulator. If nil, it is the profile of the run's Kubernetes
 	// version.
 	Profile *profile.Profile
@@ -102,11 +102,7 @@ func (c *comparison) real(t *testing.T) (*realkubelet.Result, time.Duration, err
 		Internal: c.Internal, Details: true, Triggers: true, Procs: c.Procs, Jitter: c.Jitter,
 	})
 	if c.JitterSeed != nil {
-		seed := choose.Seeded(*c.JitterSeed)
-		opts.StartSeed = *c.JitterSeed
-		opts.Jitter = func(t virtual.Time) float64 {
-			return seed.Fraction(choose.Choice{Kind: choose.Jitter, Key: t.String()})
-		}
+		opts.StartSeed, opts.Jitter = *c.JitterSeed, realkubelet.SeededJitter(*c.JitterSeed)
 	}
 	start := time.Now()
 	result, err := realkubelet.Run(t, opts, func(w drive.World) { drive.Start(c.plan, w) })
@@ -165,26 +161,9 @@ func (c *comparison) follow(real *realkubelet.Result, want []trace.Record) searc
 			requeues = append(requeues, search.Requeue{T: d.T, Fraction: d.Value})
 		}
 	}
-	var starts []search.Start
-	for _, s := range real.StartDraws {
-		start := search.Start{T: s.T, Fractions: s.Values}
-		for _, r := range s.Runs {
-			start.Runs = append(start.Runs, search.FirstRun(r))
-		}
-		starts = append(starts, start)
-	}
-	log := make([]search.Turn, len(real.Turns))
-	for i, t := range real.Turns {
-		log[i] = search.Turn(t)
-	}
 	return search.Options{
-		Log:      log,
-		Run:      c.simulate,
-		Want:     want,
-		Duration: c.plan.Duration,
-		Requeues: requeues,
-		Starts:   starts,
-		Budget:   c.Budget,
+		Log: real.Turns, Run: c.simulate, Want: want, Duration: c.plan.Duration, Requeues: requeues,
+		Starts: real.Starts, Budget: c.Budget,
 	}
 }
 

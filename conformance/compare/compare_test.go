@@ -15,8 +15,6 @@ import (
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/scenarios/library"
-	"probesim.dev/sim/virtual"
-	"probesim.dev/trace"
 )
 
 // TestLibrary checks that the simulator explains each record of the real kubelet for every scenario
@@ -152,20 +150,5 @@ func TestStepEndsTheComparison(t *testing.T) {
 		if !errors.Is(err, enough) {
 			t.Errorf("after %d steps: %v", last, err)
 		}
-	}
-}
-
-func TestMergeCalls(t *testing.T) {
-	call := func(t time.Duration, method string) trace.Record {
-		return trace.Record{T: virtual.At(t), Kind: trace.CRICall, Pod: "default/web", Reason: method}
-	}
-	real := calls([]trace.Record{call(1, "b"), call(1, "a"), {T: 1, Kind: trace.PodAdded}, call(3, "c")})
-	simulated := calls([]trace.Record{call(1, "a"), call(2, "x"), call(3, "c"), call(4, "y")})
-	var got []string
-	for _, l := range mergeCalls(real, simulated) {
-		got = append(got, l.mark+l.text)
-	}
-	if want := " web  a|-web  b|+web  x| web  c|+web  y"; strings.Join(got, "|") != want {
-		t.Errorf("got %s, want %s", strings.Join(got, "|"), want)
 	}
 }

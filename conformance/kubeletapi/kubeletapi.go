@@ -43,6 +43,9 @@ func call(function any, args ...any) []reflect.Value {
 	return f.Call(in)
 }
 
+// result calls a function of the kubelet like call, and returns its only result.
+func result[T any](function any, args ...any) T { return call(function, args...)[0].Interface().(T) }
+
 // oneOf returns the form that implements T in this release.
 func oneOf[T any](forms ...any) T {
 	for _, f := range forms {
@@ -109,7 +112,7 @@ func NewPodConfig(recorder record.EventRecorderLogger, latency util.PodStartupLa
 	if release.Version < "v1.36" {
 		args = []any{3, recorder, latency} // PodConfigNotificationIncremental
 	}
-	return call(config.NewPodConfig, args...)[0].Interface().(*config.PodConfig)
+	return result[*config.PodConfig](config.NewPodConfig, args...)
 }
 
 // PodUpdate returns a value for the channel of a source in PodConfig, with all pods of the source.
@@ -132,13 +135,13 @@ func Collectors() []metrics.StableCollector {
 // PodCgroup returns the cgroup configuration that a kubelet with default settings writes for a pod.
 // Since v1.36 the settings include the policy for memory reservations.
 func PodCgroup(pod *v1.Pod) *cm.ResourceConfig {
-	return call(cm.ResourceConfigForPod, pod, true, cm.QuotaPeriod, false, "None")[0].Interface().(*cm.ResourceConfig)
+	return result[*cm.ResourceConfig](cm.ResourceConfigForPod, pod, true, cm.QuotaPeriod, false, "None")
 }
 
 // NewNodeStartupLatencyTracker returns a tracker for the kubelet's metrics. Since v1.37 it has a
 // logger.
 func NewNodeStartupLatencyTracker(ctx context.Context) util.NodeStartupLatencyTracker {
-	return call(util.NewNodeStartupLatencyTracker, klog.FromContext(ctx))[0].Interface().(util.NodeStartupLatencyTracker)
+	return result[util.NodeStartupLatencyTracker](util.NewNodeStartupLatencyTracker, klog.FromContext(ctx))
 }
 
 // ImageOfSize sets the size of an image in bytes, and returns the image.

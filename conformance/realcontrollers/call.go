@@ -21,7 +21,7 @@ import (
 
 // call is a call of a controller in progress.
 type call struct {
-	// of the simulator, as package explore has it, which makes the same call; empty if the request
+	// of the simulator, as package search has it, which makes the same call; empty if the request
 	// does not say which it is
 	process string
 	method  string // as in controller.Delays

@@ -7,8 +7,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/informers"
-	appsinformers "k8s.io/client-go/informers/apps/v1"
-	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
@@ -34,31 +32,35 @@ func (s *Server) Start(ctx context.Context) error {
 		return err
 	}
 	turns, f := s.turns, informers.NewSharedInformerFactory(client, noResync)
-	deploymentsOf := func(queue string) appsinformers.DeploymentInformer {
-		return deploymentInformer{f.Apps().V1().Deployments(), turns, queue}
-	}
-	setsOf := func(queue string) appsinformers.ReplicaSetInformer {
-		return replicaSetInformer{f.Apps().V1().ReplicaSets(), turns, queue}
-	}
-	podsOf := func(queue string) coreinformers.PodInformer { return podInformer{f.Core().V1().Pods(), turns, queue} }
+	apps, core, slices := f.Apps().V1(), f.Core().V1(), f.Discovery().V1().EndpointSlices()
 	for kind, i := range map[store.Kind]cache.SharedIndexInformer{
-		store.Deployments: f.Apps().V1().Deployments().Informer(),
-		store.ReplicaSets: f.Apps().V1().ReplicaSets().Informer(),
-		store.Pods:        f.Core().V1().Pods().Informer(), store.Services: f.Core().V1().Services().Informer(),
-		store.EndpointSlices: f.Discovery().V1().EndpointSlices().Informer(),
+		store.Deployments: apps.Deployments().Informer(), store.ReplicaSets: apps.ReplicaSets().Informer(),
+		store.Pods: core.Pods().Informer(), store.Services: core.Services().Informer(),
+		store.EndpointSlices: slices.Informer(),
 	} {
 		turns.watch(i, watchName(controllerManager, kind))
 	}
-	deployments, err := deployment.NewDeploymentController(ctx, deploymentsOf("deployment"), setsOf("deployment"),
-		podsOf("deployment"), client)
+	deploymentsToSync := watched(turns, apps.Deployments(), "deployment", store.Deployments)
+	deploymentsToSync.lister = deploymentLister{deploymentsToSync.lister, turns}
+	setsToSync := watched(turns, apps.ReplicaSets(), "replicaset", store.ReplicaSets)
+	setsToSync.lister = replicaSetLister{setsToSync.lister, turns}
+	servicesToSync := watched(turns, core.Services(), "endpointslice", store.Services)
+	servicesToSync.lister = serviceLister{servicesToSync.lister, turns}
+	// The EndpointSlice controller from v1.35 on only queues a pod in its handler; it is later that the
+	// pod's Services are listed and queued: see services.List.
+	podsOfSlices := watched(turns, core.Pods(), "endpointslice", store.Pods)
+	podsOfSlices.handlers.process = ""
+
+	deployments, err := deployment.NewDeploymentController(ctx, deploymentsToSync,
+		watched(turns, apps.ReplicaSets(), "deployment", store.ReplicaSets),
+		watched(turns, core.Pods(), "deployment", store.Pods), client)
 	if err != nil {
 		return err
 	}
-	sets := replicaset.NewReplicaSetController(ctx, setsOf("replicaset"), podsOf("replicaset"), client,
-		replicaset.BurstReplicas)
-	endpoints := endpointslice.NewController(ctx, podsOf("endpointslice"),
-		serviceInformer{f.Core().V1().Services(), turns}, f.Core().V1().Nodes(),
-		sliceInformer{f.Discovery().V1().EndpointSlices(), turns}, 100, client, 0)
+	sets := replicaset.NewReplicaSetController(ctx, setsToSync,
+		watched(turns, core.Pods(), "replicaset", store.Pods), client, replicaset.BurstReplicas)
+	endpoints := endpointslice.NewController(ctx, podsOfSlices, servicesToSync, core.Nodes(),
+		watched(turns, slices, "endpointslice", store.EndpointSlices), 100, client, 0)
 	if err := s.startProxy(ctx); err != nil {
 		return err
 	}

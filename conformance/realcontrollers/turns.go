@@ -8,9 +8,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	appsinformers "k8s.io/client-go/informers/apps/v1"
-	coreinformers "k8s.io/client-go/informers/core/v1"
-	discoveryinformers "k8s.io/client-go/informers/discovery/v1"
 	appslisters "k8s.io/client-go/listers/apps/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -57,12 +54,12 @@ func (l *Turns) watch(i cache.SharedIndexInformer, process string) {
 }
 
 // syncing logs that a worker begins a sync. Handlers read the caches too, and are no workers.
-func (l *Turns) syncing(queue, key string) {
+func (l *Turns) syncing(process string) {
 	l.mu.Lock()
 	handles := l.handling[goroutine()]
 	l.mu.Unlock()
 	if !handles {
-		l.Add(queue+" "+key, controller.TurnSync)
+		l.Add(process, controller.TurnSync)
 	}
 }
 
@@ -77,10 +74,6 @@ type handlers struct {
 	cache.SharedIndexInformer
 	turns   *Turns
 	process string // empty: they log nothing
-}
-
-func (l *Turns) handlers(i cache.SharedIndexInformer, queue string, kind store.Kind) handlers {
-	return handlers{i, l, controller.HandlerName(queue, kind)}
 }
 
 func (i handlers) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
@@ -112,22 +105,43 @@ func (h handler) OnAdd(o any, initial bool) { h.call(func() { h.of.OnAdd(o, init
 func (h handler) OnUpdate(old, o any)       { h.call(func() { h.of.OnUpdate(old, o) }) }
 func (h handler) OnDelete(o any)            { h.call(func() { h.of.OnDelete(o) }) }
 
-// The informers of a controller. Their handlers log turns, and so does the read with which the
-// controller begins a sync.
-
-type deploymentInformer struct {
-	appsinformers.DeploymentInformer
-	turns *Turns
-	queue string
+// informer is an informer of a controller, whose handlers log turns.
+type informer[L any] struct {
+	handlers handlers
+	lister   L
 }
 
-func (i deploymentInformer) Informer() cache.SharedIndexInformer {
-	return i.turns.handlers(i.DeploymentInformer.Informer(), i.queue, store.Deployments)
+func (i informer[L]) Informer() cache.SharedIndexInformer { return i.handlers }
+func (i informer[L]) Lister() L                           { return i.lister }
+
+// watched returns an informer for the controller with a queue.
+func watched[L any](l *Turns, of interface {
+	Informer() cache.SharedIndexInformer
+	Lister() L
+}, queue string, kind store.Kind) informer[L] {
+	return informer[L]{handlers{of.Informer(), l, controller.HandlerName(queue, kind)}, of.Lister()}
 }
 
-func (i deploymentInformer) Lister() appslisters.DeploymentLister {
-	return deploymentLister{i.DeploymentInformer.Lister(), i.turns}
+// lister lists the objects of a namespace.
+type lister[T any] interface {
+	List(labels.Selector) ([]*T, error)
+	Get(name string) (*T, error)
 }
+
+// synced is a lister from which workers get the object that they sync.
+type synced[T any] struct {
+	lister[T]
+	turns            *Turns
+	queue, namespace string
+}
+
+// Get logs that a worker begins a sync.
+func (s synced[T]) Get(name string) (*T, error) {
+	s.turns.syncing(s.queue + " " + s.namespace + "/" + name)
+	return s.lister.Get(name)
+}
+
+// The listers of the objects that the controllers sync.
 
 type deploymentLister struct {
 	appslisters.DeploymentLister
@@ -135,35 +149,7 @@ type deploymentLister struct {
 }
 
 func (l deploymentLister) Deployments(namespace string) appslisters.DeploymentNamespaceLister {
-	return deploymentsOf{l.DeploymentLister.Deployments(namespace), l.turns, namespace}
-}
-
-type deploymentsOf struct {
-	appslisters.DeploymentNamespaceLister
-	turns     *Turns
-	namespace string
-}
-
-func (l deploymentsOf) Get(name string) (*appsv1.Deployment, error) {
-	l.turns.syncing("deployment", l.namespace+"/"+name)
-	return l.DeploymentNamespaceLister.Get(name)
-}
-
-type replicaSetInformer struct {
-	appsinformers.ReplicaSetInformer
-	turns *Turns
-	queue string
-}
-
-func (i replicaSetInformer) Informer() cache.SharedIndexInformer {
-	return i.turns.handlers(i.ReplicaSetInformer.Informer(), i.queue, store.ReplicaSets)
-}
-
-func (i replicaSetInformer) Lister() appslisters.ReplicaSetLister {
-	if i.queue != "replicaset" {
-		return i.ReplicaSetInformer.Lister()
-	}
-	return replicaSetLister{i.ReplicaSetInformer.Lister(), i.turns}
+	return synced[appsv1.Deployment]{l.DeploymentLister.Deployments(namespace), l.turns, "deployment", namespace}
 }
 
 type replicaSetLister struct {
@@ -172,47 +158,7 @@ type replicaSetLister struct {
 }
 
 func (l replicaSetLister) ReplicaSets(namespace string) appslisters.ReplicaSetNamespaceLister {
-	return replicaSetsOf{l.ReplicaSetLister.ReplicaSets(namespace), l.turns, namespace}
-}
-
-type replicaSetsOf struct {
-	appslisters.ReplicaSetNamespaceLister
-	turns     *Turns
-	namespace string
-}
-
-func (l replicaSetsOf) Get(name string) (*appsv1.ReplicaSet, error) {
-	l.turns.syncing("replicaset", l.namespace+"/"+name)
-	return l.ReplicaSetNamespaceLister.Get(name)
-}
-
-type podInformer struct {
-	coreinformers.PodInformer
-	turns *Turns
-	queue string
-}
-
-// Informer returns an informer. The EndpointSlice controller from v1.35 on only queues a pod in its
-// handler; it is later that the pod's Services are listed and queued: see servicesOf.List.
-func (i podInformer) Informer() cache.SharedIndexInformer {
-	of := i.turns.handlers(i.PodInformer.Informer(), i.queue, store.Pods)
-	if i.queue == "endpointslice" {
-		of.process = ""
-	}
-	return of
-}
-
-type serviceInformer struct {
-	coreinformers.ServiceInformer
-	turns *Turns
-}
-
-func (i serviceInformer) Informer() cache.SharedIndexInformer {
-	return i.turns.handlers(i.ServiceInformer.Informer(), "endpointslice", store.Services)
-}
-
-func (i serviceInformer) Lister() corelisters.ServiceLister {
-	return serviceLister{i.ServiceInformer.Lister(), i.turns}
+	return synced[appsv1.ReplicaSet]{l.ReplicaSetLister.ReplicaSets(namespace), l.turns, "replicaset", namespace}
 }
 
 type serviceLister struct {
@@ -221,31 +167,13 @@ type serviceLister struct {
 }
 
 func (l serviceLister) Services(namespace string) corelisters.ServiceNamespaceLister {
-	return servicesOf{l.ServiceLister.Services(namespace), l.turns, namespace}
+	return services{synced[v1.Service]{l.ServiceLister.Services(namespace), l.turns, "endpointslice", namespace}}
 }
 
-type servicesOf struct {
-	corelisters.ServiceNamespaceLister
-	turns     *Turns
-	namespace string
-}
-
-func (l servicesOf) Get(name string) (*v1.Service, error) {
-	l.turns.syncing("endpointslice", l.namespace+"/"+name)
-	return l.ServiceNamespaceLister.Get(name)
-}
+type services struct{ synced[v1.Service] }
 
 // List logs that the controller looks for the Services of a pod, to queue them.
-func (l servicesOf) List(s labels.Selector) ([]*v1.Service, error) {
-	l.turns.Add(controller.HandlerName("endpointslice", store.Pods), controller.TurnHandle)
-	return l.ServiceNamespaceLister.List(s)
-}
-
-type sliceInformer struct {
-	discoveryinformers.EndpointSliceInformer
-	turns *Turns
-}
-
-func (i sliceInformer) Informer() cache.SharedIndexInformer {
-	return i.turns.handlers(i.EndpointSliceInformer.Informer(), "endpointslice", store.EndpointSlices)
+func (s services) List(selector labels.Selector) ([]*v1.Service, error) {
+	s.turns.Add(controller.HandlerName("endpointslice", store.Pods), controller.TurnHandle)
+	return s.lister.List(selector)
 }

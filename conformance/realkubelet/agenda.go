@@ -1,8 +1,7 @@
 package realkubelet
 
 import (
-	"cmp"
-	"container/heap"
+	"slices"
 	"sync"
 
 	"probesim.dev/sim/virtual"
@@ -11,21 +10,24 @@ import (
 // agenda is a queue of functions, ordered by time and then by the order of addition.
 type agenda struct {
 	mu    sync.Mutex // the innermost lock: its holder takes no other lock
-	items items
-	added int
+	items []item
 }
 
 type item struct {
-	t   virtual.Time
-	seq int
-	do  func()
+	t  virtual.Time
+	do func()
 }
 
 func (a *agenda) add(t virtual.Time, do func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.added++
-	heap.Push(&a.items, item{t, a.added, do})
+	after, _ := slices.BinarySearchFunc(a.items, t, func(i item, t virtual.Time) int {
+		if i.t > t {
+			return 1
+		}
+		return -1
+	})
+	a.items = slices.Insert(a.items, after, item{t, do})
 }
 
 // next returns the time of the first item, at most until.
@@ -45,20 +47,7 @@ func (a *agenda) pop(now virtual.Time) func() {
 	if len(a.items) == 0 || a.items[0].t > now {
 		return nil
 	}
-	return heap.Pop(&a.items).(item).do
-}
-
-// items implements heap.Interface.
-type items []item
-
-func (s items) Len() int      { return len(s) }
-func (s items) Swap(i, j int) { s[i], s[j] = s[j], s[i] }
-func (s items) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(s[i].t, s[j].t), cmp.Compare(s[i].seq, s[j].seq)) < 0
-}
-func (s *items) Push(x any) { *s = append(*s, x.(item)) }
-func (s *items) Pop() any {
-	last := (*s)[len(*s)-1]
-	*s = (*s)[:len(*s)-1]
-	return last
+	do := a.items[0].do
+	a.items = slices.Delete(a.items, 0, 1)
+	return do
 }

@@ -51,16 +51,14 @@ type pods struct {
 }
 
 func (p pods) Get(ctx context.Context, name string, o metav1.GetOptions) (*v1.Pod, error) {
-	if !p.conn.isCut() {
-		p.conn.turns.add("status batch", p.namespace+"/"+name)
-	}
-	return withLatency(p, fakeruntime.DelayAPIGet, "APIGet", name,
+	p.conn.turn("status batch", p.namespace+"/"+name)
+	return withLatency(p, p.delaysOf(name), fakeruntime.DelayAPIGet, "APIGet", name,
 		func() (*v1.Pod, error) { return p.PodInterface.Get(ctx, name, o) })
 }
 
 func (p pods) Patch(ctx context.Context, name string, t types.PatchType, data []byte, o metav1.PatchOptions,
 	sub ...string) (*v1.Pod, error) {
-	return withLatency(p, fakeruntime.DelayAPIPatch, "APIPatch", name, func() (*v1.Pod, error) {
+	return withLatency(p, p.delaysOf(name), fakeruntime.DelayAPIPatch, "APIPatch", name, func() (*v1.Pod, error) {
 		pod, err := p.PodInterface.Patch(ctx, name, t, data, o, sub...)
 		if err == nil {
 			p.api.statusPatched(pod)
@@ -71,10 +69,8 @@ func (p pods) Patch(ctx context.Context, name string, t types.PatchType, data []
 
 // Create creates a mirror pod. It takes the latency of a patch.
 func (p pods) Create(_ context.Context, mirror *v1.Pod, _ metav1.CreateOptions) (*v1.Pod, error) {
-	pod, err := withLatencyOf(p, podutil.DelaysOf(mirror), fakeruntime.DelayAPIPatch, "APICreate", mirror.Name,
-		func() (*v1.Pod, error) {
-			return p.api.createMirror(mirror)
-		})
+	pod, err := withLatency(p, podutil.DelaysOf(mirror), fakeruntime.DelayAPIPatch, "APICreate", mirror.Name,
+		func() (*v1.Pod, error) { return p.api.createMirror(mirror) })
 	if pod == nil {
 		pod = &v1.Pod{} // as client-go does; the kubelet reads it together with an error
 	}
@@ -82,28 +78,28 @@ func (p pods) Create(_ context.Context, mirror *v1.Pod, _ metav1.CreateOptions) 
 }
 
 func (p pods) Delete(_ context.Context, name string, o metav1.DeleteOptions) error {
-	if !p.conn.isCut() {
-		p.conn.turns.add("orphaned mirror pods", p.namespace+"/"+name)
-	}
-	_, err := withLatency(p, fakeruntime.DelayAPIDelete, "APIDelete", name, func() (*v1.Pod, error) {
-		return nil, p.api.deleteNow(types.NamespacedName{Namespace: p.namespace, Name: name}, o.Preconditions)
-	})
+	p.conn.turn("orphaned mirror pods", p.namespace+"/"+name)
+	_, err := withLatency(p, p.delaysOf(name), fakeruntime.DelayAPIDelete, "APIDelete", name,
+		func() (*v1.Pod, error) { return nil, p.api.deleteNow(p.key(name), o.Preconditions) })
 	return err
 }
 
-// withLatency makes a call after its latency if the API server is reachable, and records the call.
-func withLatency(p pods, kind fakeruntime.DelayKind, call, name string, do func() (*v1.Pod, error)) (*v1.Pod, error) {
-	var uid string
-	if pod := p.api.get(types.NamespacedName{Namespace: p.namespace, Name: name}); pod != nil {
-		uid = podutil.DelaysOf(pod)
-	}
-	return withLatencyOf(p, uid, kind, call, name, do)
+func (p pods) key(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: p.namespace, Name: name}
 }
 
-// withLatencyOf is withLatency with the delays of a pod.
-func withLatencyOf(p pods, uid string, kind fakeruntime.DelayKind, call, name string,
+// delaysOf returns whose delays the calls about a pod have.
+func (p pods) delaysOf(name string) string {
+	if pod := p.api.get(p.key(name)); pod != nil {
+		return podutil.DelaysOf(pod)
+	}
+	return ""
+}
+
+// withLatency makes a call after its latency if the API server is reachable, and records the call.
+// The delays are those of a pod.
+func withLatency(p pods, uid string, kind fakeruntime.DelayKind, call, name string,
 	do func() (*v1.Pod, error)) (*v1.Pod, error) {
-	key := types.NamespacedName{Namespace: p.namespace, Name: name}
 	if !p.conn.isCut() {
 		p.conn.turns.call(call)
 	}
@@ -111,14 +107,12 @@ func withLatencyOf(p pods, uid string, kind fakeruntime.DelayKind, call, name st
 	if err == errRunEnded {
 		return nil, err
 	}
-	if !p.conn.isCut() {
-		p.conn.turns.add("call to the API server", "end")
-	}
+	p.conn.turn("call to the API server", "end")
 	var pod *v1.Pod
 	if err == nil {
 		pod, err = do()
 	}
-	rec := trace.Record{Kind: trace.CRICall, Pod: key.String(), Reason: call, Took: took}
+	rec := trace.Record{Kind: trace.CRICall, Pod: p.key(name).String(), Reason: call, Took: took}
 	if err != nil {
 		rec.Message = err.Error()
 	}

@@ -137,6 +137,13 @@ func (c *connection) close() {
 	d.runtime.Disconnect(d.now())
 }
 
+// turn adds a turn of a process, unless the kubelet is cut off.
+func (c *connection) turn(process, point string) {
+	if !c.isCut() {
+		c.turns.add(process, point)
+	}
+}
+
 // isCut reports whether the kubelet is cut off.
 func (c *connection) isCut() bool {
 	c.mu.Lock()

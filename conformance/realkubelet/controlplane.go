@@ -51,22 +51,13 @@ func startControlPlane(o *simulator.ControlPlane, size kubeletconfig.Allocatable
 type latencies struct{ *driver }
 
 func (l latencies) Draw(key string, of fakeruntime.Draw) (latency time.Duration) {
-	l.unlessOver(func() { latency = l.runtime.Draw(l.now(), key, of) })
+	l.change(func(r *fakeruntime.Runtime, now virtual.Time) { latency = r.Draw(now, key, of) })
 	return latency
 }
 
 func (l latencies) Latency(key string, of fakeruntime.Latency) (latency time.Duration, seeded bool) {
-	l.unlessOver(func() { latency, seeded = l.runtime.Latency(l.now(), key, of) })
+	l.change(func(r *fakeruntime.Runtime, now virtual.Time) { latency, seeded = r.Latency(now, key, of) })
 	return latency, seeded
-}
-
-// unlessOver calls a function with the runtime locked, unless the run is over.
-func (l latencies) unlessOver(f func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.over {
-		f()
-	}
 }
 
 // controlledPods are the calls about pods that controllers and the scheduler make.

@@ -87,16 +87,9 @@ func (r *runtimeService) ListContainers(_ context.Context, filter *runtimeapi.Co
 		}
 		config := r.configs.containers.get(c.ID)
 		list = append(list, &runtimeapi.Container{
-			Id:           c.ID,
-			PodSandboxId: c.SandboxID,
-			Metadata:     config.GetMetadata(),
-			Image:        config.GetImage(),
-			ImageRef:     c.Image,
-			ImageId:      c.Image,
-			State:        containerState(c),
-			CreatedAt:    r.driver.wallNanos(c.CreatedAt),
-			Labels:       config.GetLabels(),
-			Annotations:  config.GetAnnotations(),
+			Id: c.ID, PodSandboxId: c.SandboxID, Metadata: config.GetMetadata(), Image: config.GetImage(),
+			ImageRef: c.Image, ImageId: c.Image, State: containerState(c), CreatedAt: r.driver.wallNanos(c.CreatedAt),
+			Labels: config.GetLabels(), Annotations: config.GetAnnotations(),
 		})
 	}
 	return list, nil
@@ -105,8 +98,8 @@ func (r *runtimeService) ListContainers(_ context.Context, filter *runtimeapi.Co
 func (r *runtimeService) ContainerStatus(_ context.Context, id string, _ bool) (*runtimeapi.ContainerStatusResponse,
 	error) {
 	config := r.configs.containers.get(id)
-	if !r.driver.isCut() && calledBy("containerGC).evictContainers") {
-		r.driver.turns.add("container GC", config.GetLabels()[kubetypes.KubernetesPodUIDLabel]+"/"+
+	if calledBy("containerGC).evictContainers") {
+		r.driver.turn("container GC", config.GetLabels()[kubetypes.KubernetesPodUIDLabel]+"/"+
 			config.GetMetadata().GetName())
 	}
 	op := r.driver.call(fakeruntime.Call{Method: fakeruntime.ContainerStatus, ContainerID: id})
@@ -115,17 +108,10 @@ func (r *runtimeService) ContainerStatus(_ context.Context, id string, _ bool) (
 	}
 	c := op.Containers[0]
 	status := &runtimeapi.ContainerStatus{
-		Id:          c.ID,
-		Metadata:    config.GetMetadata(),
-		State:       containerState(c),
-		CreatedAt:   r.driver.wallNanos(c.CreatedAt),
-		Image:       config.GetImage(),
-		ImageRef:    c.Image,
-		ImageId:     c.Image,
-		Labels:      config.GetLabels(),
-		Annotations: config.GetAnnotations(),
-		StopSignal:  cmp.Or(config.GetStopSignal(), defaultStopSignal),
-		LogPath:     filepath.Join(r.configs.sandboxes.get(c.SandboxID).GetLogDirectory(), config.GetLogPath()),
+		Id: c.ID, Metadata: config.GetMetadata(), State: containerState(c), CreatedAt: r.driver.wallNanos(c.CreatedAt),
+		Image: config.GetImage(), ImageRef: c.Image, ImageId: c.Image, Labels: config.GetLabels(),
+		Annotations: config.GetAnnotations(), StopSignal: cmp.Or(config.GetStopSignal(), defaultStopSignal),
+		LogPath: filepath.Join(r.configs.sandboxes.get(c.SandboxID).GetLogDirectory(), config.GetLogPath()),
 	}
 	if c.State != fakeruntime.Created {
 		status.StartedAt = r.driver.wallNanos(c.StartedAt)

@@ -21,9 +21,8 @@ func (r *runtimeService) RunPodSandbox(_ context.Context, config *runtimeapi.Pod
 }
 
 func (r *runtimeService) StopPodSandbox(_ context.Context, id string) error {
-	if uid := r.configs.sandboxes.get(id).GetMetadata().GetUid(); !r.driver.isCut() &&
-		calledBy("containerGC).evictSandboxes") {
-		r.driver.turns.add("sandbox GC", uid)
+	if calledBy("containerGC).evictSandboxes") {
+		r.driver.turn("sandbox GC", r.configs.sandboxes.get(id).GetMetadata().GetUid())
 	}
 	return r.driver.call(fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: id}).Err
 }
@@ -38,8 +37,8 @@ func (r *runtimeService) RemovePodSandbox(_ context.Context, id string) error {
 
 func (r *runtimeService) PodSandboxStatus(_ context.Context, id string, _ bool) (*runtimeapi.PodSandboxStatusResponse,
 	error) {
-	if uid := r.configs.sandboxes.get(id).GetMetadata().GetUid(); !r.driver.isCut() && calledBy("GenericPLEG).Relist") {
-		r.driver.turns.add("relist", uid)
+	if calledBy("GenericPLEG).Relist") {
+		r.driver.turn("relist", r.configs.sandboxes.get(id).GetMetadata().GetUid())
 	}
 	op := r.driver.call(fakeruntime.Call{Method: fakeruntime.PodSandboxStatus, SandboxID: id})
 	if op.Err != nil {
@@ -47,21 +46,16 @@ func (r *runtimeService) PodSandboxStatus(_ context.Context, id string, _ bool) 
 	}
 	s, config := op.Sandboxes[0], r.configs.sandboxes.get(id)
 	return &runtimeapi.PodSandboxStatusResponse{Status: &runtimeapi.PodSandboxStatus{
-		Id:          s.ID,
-		Metadata:    config.GetMetadata(),
-		State:       sandboxState(s),
-		CreatedAt:   r.driver.wallNanos(s.CreatedAt),
-		Network:     &runtimeapi.PodSandboxNetworkStatus{Ip: s.IP},
-		Linux:       linuxStatus(config),
-		Labels:      config.GetLabels(),
-		Annotations: config.GetAnnotations(),
+		Id: s.ID, Metadata: config.GetMetadata(), State: sandboxState(s), CreatedAt: r.driver.wallNanos(s.CreatedAt),
+		Network: &runtimeapi.PodSandboxNetworkStatus{Ip: s.IP}, Linux: linuxStatus(config),
+		Labels: config.GetLabels(), Annotations: config.GetAnnotations(),
 	}}, nil
 }
 
 func (r *runtimeService) ListPodSandbox(_ context.Context,
 	filter *runtimeapi.PodSandboxFilter) ([]*runtimeapi.PodSandbox, error) {
-	if !r.driver.isCut() && calledBy("GenericPLEG).Relist") {
-		r.driver.turns.add("relist", "begin")
+	if calledBy("GenericPLEG).Relist") {
+		r.driver.turn("relist", "begin")
 	}
 	op := r.driver.call(fakeruntime.Call{
 		Method: fakeruntime.ListPodSandbox,
@@ -78,12 +72,8 @@ func (r *runtimeService) ListPodSandbox(_ context.Context,
 		}
 		config := r.configs.sandboxes.get(s.ID)
 		list = append(list, &runtimeapi.PodSandbox{
-			Id:          s.ID,
-			Metadata:    config.GetMetadata(),
-			State:       sandboxState(s),
-			CreatedAt:   r.driver.wallNanos(s.CreatedAt),
-			Labels:      config.GetLabels(),
-			Annotations: config.GetAnnotations(),
+			Id: s.ID, Metadata: config.GetMetadata(), State: sandboxState(s), Labels: config.GetLabels(),
+			CreatedAt: r.driver.wallNanos(s.CreatedAt), Annotations: config.GetAnnotations(),
 		})
 	}
 	return list, nil

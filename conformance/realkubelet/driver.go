@@ -64,12 +64,10 @@ func (d *driver) wallNanos(t virtual.Wall) int64 { return d.epoch.Add(t.Offset()
 
 // cancelProbes ends the commands of probes in a pod.
 func (d *driver) cancelProbes(podUID string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.over {
-		d.runtime.CancelProbes(d.now(), podUID)
+	d.change(func(r *fakeruntime.Runtime, now virtual.Time) {
+		r.CancelProbes(now, podUID)
 		d.poke()
-	}
+	})
 }
 
 // at schedules do at time t. do must not block.
@@ -78,31 +76,25 @@ func (d *driver) at(t virtual.Time, do func()) {
 	d.poke()
 }
 
-// change changes the runtime.
+// change changes or asks the runtime, unless the run is over.
 func (d *driver) change(do func(r *fakeruntime.Runtime, now virtual.Time)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	do(d.runtime, d.now())
+	if !d.over {
+		do(d.runtime, d.now())
+	}
 }
 
 // instance returns the instance of a container: its number of restarts.
-func (d *driver) instance(containerID string) int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.over {
-		return 0
-	}
-	return d.runtime.Instance(containerID)
+func (d *driver) instance(containerID string) (instance int) {
+	d.change(func(r *fakeruntime.Runtime, _ virtual.Time) { instance = r.Instance(containerID) })
+	return instance
 }
 
 // eventInstance returns the instance that an event about a container refers to.
-func (d *driver) eventInstance(podUID, container, reason string) int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.over {
-		return 0
-	}
-	return d.runtime.EventInstance(podUID, container, reason)
+func (d *driver) eventInstance(podUID, container, reason string) (instance int) {
+	d.change(func(r *fakeruntime.Runtime, _ virtual.Time) { instance = r.EventInstance(podUID, container, reason) })
+	return instance
 }
 
 func (d *driver) poke() {

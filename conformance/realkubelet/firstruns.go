@@ -12,17 +12,11 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/status"
 
 	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/proof/search"
 	"probesim.dev/prober"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
-
-// FirstRun is the first run of a probe worker.
-type FirstRun struct {
-	Worker string // for example "liveness worker default/web/app"
-	T      virtual.Time
-	Period time.Duration // of the probe
-}
 
 // firstRuns records when each probe worker of a kubelet runs for the first time. It identifies
 // workers by goroutine: a worker starts each run by getting the status of its pod, and later probes
@@ -38,7 +32,7 @@ type firstRuns struct {
 }
 
 type workerRun struct {
-	FirstRun
+	search.FirstRun
 	status v1.PodStatus // the last status that the worker got
 }
 
@@ -78,11 +72,11 @@ func (r watchedResults) Set(id kubecontainer.ContainerID, result results.Result,
 // come between the two.
 func (f *firstRuns) begin(read func() (v1.PodStatus, bool)) (status v1.PodStatus, ok bool) {
 	me := goroutine()
-	f.turns.appendAfter(turn{Turn: Turn{Point: workerRuns}, goroutine: me}, func() { status, ok = read() })
+	f.turns.appendAfter(turn{Turn: search.Turn{Point: workerRuns}, goroutine: me}, func() { status, ok = read() })
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.runs[me] == nil {
-		f.runs[me] = &workerRun{FirstRun: FirstRun{T: f.now()}}
+		f.runs[me] = &workerRun{FirstRun: search.FirstRun{T: f.now()}}
 	}
 	f.runs[me].status = status
 	return status, ok
@@ -143,10 +137,10 @@ func (r *workerRun) hasContainer(container, id string) bool {
 }
 
 // all returns the first runs of all identified workers.
-func (f *firstRuns) all() []FirstRun {
+func (f *firstRuns) all() []search.FirstRun {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var all []FirstRun
+	var all []search.FirstRun
 	for _, r := range f.runs {
 		if r.Worker != "" {
 			all = append(all, r.FirstRun)

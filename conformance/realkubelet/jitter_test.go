@@ -47,7 +47,7 @@ func TestYoungKubelet(t *testing.T) {
 		slices.Equal(startsOf(one), startsOf(two)) {
 		t.Errorf("draws %v, again %v, with another seed %v", startsOf(one), startsOf(again), startsOf(two))
 	}
-	for _, r := range slices.Concat(one.StartDraws[0].Runs, again.StartDraws[0].Runs) { // the workers draw in any order
+	for _, r := range slices.Concat(one.Starts[0].Runs, again.Starts[0].Runs) { // the workers draw in any order
 		if !slices.ContainsFunc(startsOf(one),
 			func(f float64) bool { return virtual.At(time.Duration(f*float64(r.Period))) == r.T }) {
 			t.Errorf("%+v: no worker drew this delay", r)
@@ -64,12 +64,12 @@ func TestYoungKubelet(t *testing.T) {
 }
 
 // startsOf returns the draws of the first kubelet's probe workers.
-func startsOf(r *Result) []float64 { return r.StartDraws[0].Values }
+func startsOf(r *Result) []float64 { return r.Starts[0].Fractions }
 
 // workersOf returns the identified probe workers of the first kubelet.
 func workersOf(r *Result) []string {
 	var known []string
-	for _, run := range r.StartDraws[0].Runs {
+	for _, run := range r.Starts[0].Runs {
 		known = append(known, fmt.Sprintf("%s%v", run.Worker, run.Period))
 	}
 	slices.Sort(known)

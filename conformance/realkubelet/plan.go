@@ -22,8 +22,7 @@ func Refuse(s *scenarios.Scenario) error {
 }
 
 // ForPlan returns the options with the settings of a scenario's run. If the run has a seed and the
-// options do not set Jitter, the seed draws the kubelet's jitter. Each draw depends only on the
-// seed and the time, not on the order of draws.
+// options do not set Jitter, the seed draws the kubelet's jitter.
 func ForPlan(p *scenarios.Plan, o Options) Options {
 	o.Uptime, o.Duration, o.Seed, o.Delays, o.Config = &p.Uptime, p.Duration, p.Seed, p.Delays, p.Config
 	o.ControlPlane = p.ControlPlane()
@@ -31,11 +30,16 @@ func ForPlan(p *scenarios.Plan, o Options) Options {
 	if p.Seed != nil {
 		o.StartSeed = *p.Seed
 		if o.Jitter == nil {
-			seeded := choose.Seeded(*p.Seed)
-			o.Jitter = func(t virtual.Time) float64 {
-				return seeded.Fraction(choose.Choice{Kind: choose.Jitter, Key: t.String()})
-			}
+			o.Jitter = SeededJitter(*p.Seed)
 		}
 	}
 	return o
+}
+
+// SeededJitter returns jitter that depends only on the seed and the time.
+func SeededJitter(seed int64) func(virtual.Time) float64 {
+	seeded := choose.Seeded(seed)
+	return func(t virtual.Time) float64 {
+		return seeded.Fraction(choose.Choice{Kind: choose.Jitter, Key: t.String()})
+	}
 }

@@ -44,28 +44,25 @@ func (s *podSource) send(pods []*v1.Pod) {
 
 // byUID returns the pod that the kubelet received last, or nil.
 func (s *podSource) byUID(uid types.UID) *v1.Pod {
-	if s.files != nil {
-		if static := s.files.byUID(uid); static != nil {
-			return static
-		}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.tagged[uid].stored
+	return s.find(func(pod *v1.Pod) bool { return pod.UID == uid })
 }
 
 // byName returns the pod with this namespace/name that the kubelet received last, or nil. It
 // prefers a static pod to its mirror pod.
 func (s *podSource) byName(name string) *v1.Pod {
+	return s.find(func(pod *v1.Pod) bool { return pod.Namespace+"/"+pod.Name == name })
+}
+
+func (s *podSource) find(matches func(*v1.Pod) bool) *v1.Pod {
 	if s.files != nil {
-		if static := s.files.byName(name); static != nil {
+		if static := s.files.find(matches); static != nil {
 			return static
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range s.tagged {
-		if t.stored.Namespace+"/"+t.stored.Name == name {
+		if matches(t.stored) {
 			return t.stored
 		}
 	}

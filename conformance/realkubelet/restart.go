@@ -11,6 +11,7 @@ import (
 
 	"probesim.dev/conformance/kubeletapi"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/proof/search"
 	"probesim.dev/kube/kubeletconfig"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -37,9 +38,9 @@ type node struct {
 	err     error           // first error
 
 	seed    int64
-	started virtual.Time // start time of the current kubelet
-	first   *firstRuns   // first runs of the current kubelet's probe workers
-	drawn   []StartDraws // draws of earlier kubelets
+	started virtual.Time   // start time of the current kubelet
+	first   *firstRuns     // first runs of the current kubelet's probe workers
+	drawn   []search.Start // draws of earlier kubelets
 }
 
 // start starts the first kubelet.
@@ -103,7 +104,7 @@ func (n *node) powerOff(back virtual.Time, cause int64) {
 // restart starts a kubelet after stop.
 func (n *node) restart() {
 	n.recorder.add(trace.Record{Kind: trace.KubeletStarted})
-	n.drawn = n.startDraws()
+	n.drawn = n.starts()
 	n.seed, n.started = n.seed+1, n.driver.now()
 	go n.launch()
 	n.driver.at(n.driver.now(), n.seedStart) // as in run: after the kubelet's informers have drawn their timeouts
@@ -118,9 +119,9 @@ func (n *node) calledByStopped() bool {
 
 func (n *node) seedStart() { seedStart(n.seed) }
 
-// startDraws returns the delays that probe workers drew; see Result.
-func (n *node) startDraws() []StartDraws {
+// starts returns the draws of all kubelets; see Result.
+func (n *node) starts() []search.Start {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return append(n.drawn, StartDraws{n.started, startDraws(n.seed), n.first.all()})
+	return append(n.drawn, search.Start{T: n.started, Fractions: startDraws(n.seed), Runs: n.first.all()})
 }

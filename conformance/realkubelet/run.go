@@ -13,6 +13,7 @@ import (
 	"k8s.io/mount-utils"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/proof/search"
 	"probesim.dev/internal/scenarios/drive"
 	"probesim.dev/kube/kubeletconfig"
 	simulator "probesim.dev/node"
@@ -57,7 +58,7 @@ type Options struct {
 	// of the events at one instant.
 	Procs int
 	// StartSeed seeds the delays before the first runs of probe workers that start while the
-	// kubelet is younger than their period. See Result.StartDraws.
+	// kubelet is younger than their period. See Result.Starts.
 	StartSeed int64
 }
 
@@ -66,19 +67,12 @@ type Result struct {
 	Records []trace.Record
 	// Draws are the draws of wait.Jitter, in order.
 	Draws []Draw
-	// StartDraws are the draws of the young probe workers, for each kubelet that was started.
-	StartDraws []StartDraws
+	// Starts are the draws of the young probe workers, and the first runs of all probe workers, for
+	// each kubelet that was started.
+	Starts []search.Start
 	// Turns are the order in which goroutines of the kubelet ran, as far as its log and its calls
 	// show it.
-	Turns []Turn
-}
-
-// StartDraws are the delays of one kubelet's young probe workers before their first run, and the
-// first runs of all its probe workers.
-type StartDraws struct {
-	T      virtual.Time // start time of the kubelet
-	Values []float64
-	Runs   []FirstRun
+	Turns []search.Turn
 }
 
 // Run runs a kubelet under virtual time. Before the kubelet starts, Run calls drive, which
@@ -144,7 +138,7 @@ func run(opts Options, root string, draws *jitter, drive func(drive.World), resu
 	<-d.ended
 	defer d.end()
 
-	result.Records, result.Draws, result.StartDraws = rec.close(), draws.close(), n.startDraws()
+	result.Records, result.Draws, result.Starts = rec.close(), draws.close(), n.starts()
 	result.Turns = n.turns.close()
 	return errors.Join(w.err, n.err)
 }

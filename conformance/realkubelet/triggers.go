@@ -28,40 +28,31 @@ func (l triggerLog) Info(_ int, message string, keysAndValues ...any) {
 	if l.conn.isCut() {
 		return
 	}
-	l.logTurns(message, keysAndValues)
-	if message != triggerTaken || !l.workers.isWorker(goroutine()) {
-		return
+	value := valueOf(keysAndValues)
+	l.turns.logged(message, value)
+	if message == triggerTaken && l.workers.isWorker(goroutine()) {
+		l.recorder.add(trace.Record{Kind: trace.TriggerTaken, Probe: trace.Probe(strings.ToLower(value("probeType"))),
+			Pod: value("pod"), Container: value("containerName")})
 	}
-	rec := trace.Record{Kind: trace.TriggerTaken}
-	for i := 0; i+1 < len(keysAndValues); i += 2 {
-		switch value := fmt.Sprint(keysAndValues[i+1]); keysAndValues[i] {
-		case "probeType":
-			rec.Probe = trace.Probe(strings.ToLower(value))
-		case "pod":
-			rec.Pod = value
-		case "containerName":
-			rec.Container = value
-		}
-	}
-	l.recorder.add(rec)
 }
 
 // Error writes the turns that an error shows.
 func (l triggerLog) Error(_ error, message string, keysAndValues ...any) {
 	if !l.conn.isCut() {
-		l.logTurns(message, keysAndValues)
+		l.turns.logged(message, valueOf(keysAndValues))
 	}
 }
 
-func (l triggerLog) logTurns(message string, keysAndValues []any) {
-	l.turns.logged(message, func(key string) string {
+// valueOf returns a function that returns the text of the value of a key.
+func valueOf(keysAndValues []any) func(key string) string {
+	return func(key string) string {
 		for i := 0; i+1 < len(keysAndValues); i += 2 {
 			if keysAndValues[i] == key {
 				return fmt.Sprint(keysAndValues[i+1])
 			}
 		}
 		return ""
-	})
+	}
 }
 
 func (triggerLog) Enabled(verbosity int) bool { return verbosity > 0 && verbosity <= maxVerbosity }

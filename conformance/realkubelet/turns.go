@@ -4,17 +4,11 @@ import (
 	"strings"
 	"sync"
 
+	"probesim.dev/internal/proof/search"
 	"probesim.dev/prober"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
-
-// Turn is a point that a goroutine of the kubelet reached. The simulator has the same names for its
-// processes and their points. A walk over a map is a process too, and its items are its points.
-type Turn struct {
-	T              virtual.Time
-	Process, Point string
-}
 
 // turnLog records the order in which goroutines of the kubelet ran. While one goroutine runs at a
 // time, this is the order of execution.
@@ -27,9 +21,10 @@ type turnLog struct {
 	closed bool
 }
 
-// turn is a Turn of a process or of a goroutine whose process may become known later.
+// turn is a point that a goroutine of the kubelet reached. The process of the goroutine may become
+// known later. A walk over a map is a process too, and its items are its points.
 type turn struct {
-	Turn
+	search.Turn
 	goroutine string
 }
 
@@ -38,12 +33,12 @@ func newTurnLog(now func() virtual.Time) *turnLog {
 }
 
 func (l *turnLog) add(process, point string) {
-	l.append(turn{Turn: Turn{Process: process, Point: point}})
+	l.append(turn{Turn: search.Turn{Process: process, Point: point}})
 }
 
 // addMine adds a turn of the current goroutine.
 func (l *turnLog) addMine(point string) {
-	l.append(turn{Turn: Turn{Point: point}, goroutine: goroutine()})
+	l.append(turn{Turn: search.Turn{Point: point}, goroutine: goroutine()})
 }
 
 func (l *turnLog) append(t turn) { l.appendAfter(t, func() {}) }
@@ -73,7 +68,7 @@ func (l *turnLog) call(method string) {
 	worker := strings.HasPrefix(l.names[me], podWorker)
 	l.mu.Unlock()
 	if worker {
-		l.append(turn{Turn: Turn{Point: method}, goroutine: me})
+		l.append(turn{Turn: search.Turn{Point: method}, goroutine: me})
 	}
 }
 
@@ -90,11 +85,11 @@ const workerProbed = "probed"
 func manualTriggerOf(worker string) string { return "manual trigger of " + worker }
 
 // close returns the turns of the goroutines whose process is known. Later turns do not count.
-func (l *turnLog) close() []Turn {
+func (l *turnLog) close() []search.Turn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
-	var list []Turn
+	var list []search.Turn
 	triggered := map[string]bool{}
 	for _, t := range l.turns {
 		if t.goroutine != "" {
@@ -107,7 +102,7 @@ func (l *turnLog) close() []Turn {
 			triggered[t.Process] = true
 		case t.Point == workerRuns:
 			if !triggered[t.Process] {
-				list = append(list, Turn{t.T, t.Process, "tick of " + t.Process})
+				list = append(list, search.Turn{T: t.T, Process: t.Process, Point: "tick of " + t.Process})
 			}
 			triggered[t.Process] = false
 		}
@@ -118,7 +113,7 @@ func (l *turnLog) close() []Turn {
 }
 
 // turnOf has the turns that messages without values show.
-var turnOf = map[string]Turn{
+var turnOf = map[string]search.Turn{
 	"Syncing updated statuses":               {Process: "status manager", Point: "status signal"},
 	"Syncing all statuses":                   {Process: "status manager", Point: "status sync"},
 	"Pod is being synced for the first time": {Process: "sync loop", Point: "new pod"},

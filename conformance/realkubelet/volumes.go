@@ -8,6 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/volume"
 	"k8s.io/kubernetes/pkg/volume/emptydir"
+
+	"probesim.dev/fakeruntime"
+	"probesim.dev/sim/virtual"
 )
 
 // volumePlugins returns the plugin for emptyDir, whose mounts take the delay of their pod.
@@ -60,11 +63,7 @@ func (m slowMounter) SetUp(args volume.MounterArgs) error {
 
 // mountDelay returns how long the volumes of a pod take to mount, in addition to the time of an
 // emptyDir.
-func (c *connection) mountDelay(podUID string) time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.over {
-		return 0
-	}
-	return c.runtime.MountDelay(podUID)
+func (c *connection) mountDelay(podUID string) (delay time.Duration) {
+	c.change(func(r *fakeruntime.Runtime, _ virtual.Time) { delay = r.MountDelay(podUID) })
+	return delay
 }

@@ -141,11 +141,16 @@ func compare(t *testing.T, theirs, ours *answer) string {
 var (
 	// notRead matches errors about fields that the simulator does not read.
 	notRead = regexp.MustCompile(`^spec\.(jobTemplate\.spec\.)?(activeDeadlineSeconds|backoffLimit` +
-		`|backoffLimitPerIndex|completionMode|podFailurePolicy|podReplacementPolicy|managedBy|ttlSecondsAfterFinished)\b` +
-		`|^spec\.(concurrencyPolicy|revisionHistoryLimit|strategy|updateStrategy|serviceName|podManagementPolicy|volumeClaimTemplates|minReadySeconds|progressDeadlineSeconds)\b` +
-		`|^spec\.(jobTemplate\.|spec\.|template\.)*(affinity|hostAliases|nodeSelector|securityContext|tolerations|topologySpreadConstraints|volumes|priority|preemptionPolicy)\b` +
-		`|^spec\.(jobTemplate\.|spec\.|template\.)*(initContainers|containers)\[\d+\]\.(resources|securityContext|volumeMounts|env\[\d+\]\.valueFrom|envFrom)\b` +
-		`|^spec\.template\.metadata\.labels(: Invalid value: \{.*|\[(batch\.kubernetes\.io/)?)controller-uid|^spec\.selector: .*not auto-generated|(is not supported yet|a list item must not be empty)$`)
+		`|backoffLimitPerIndex|completionMode|podFailurePolicy|podReplacementPolicy|managedBy` +
+		`|ttlSecondsAfterFinished)\b` +
+		`|^spec\.(concurrencyPolicy|revisionHistoryLimit|strategy|updateStrategy|serviceName|podManagementPolicy` +
+		`|volumeClaimTemplates|minReadySeconds|progressDeadlineSeconds)\b` +
+		`|^spec\.(jobTemplate\.|spec\.|template\.)*(affinity|hostAliases|nodeSelector|securityContext|tolerations` +
+		`|topologySpreadConstraints|volumes|priority|preemptionPolicy)\b` +
+		`|^spec\.(jobTemplate\.|spec\.|template\.)*(initContainers|containers)\[\d+\]\.` +
+		`(resources|securityContext|volumeMounts|env\[\d+\]\.valueFrom|envFrom)\b` +
+		`|^spec\.template\.metadata\.labels(: Invalid value: \{.*|\[(batch\.kubernetes\.io/)?)controller-uid` +
+		`|^spec\.selector: .*not auto-generated|(is not supported yet|a list item must not be empty)$`)
 	// noSelector matches an error that the API server reports in addition to the actual error in a
 	// selector.
 	noSelector = regexp.MustCompile(`^spec\.selector: Invalid value: \{.*\}(: invalid label selector)?$`)

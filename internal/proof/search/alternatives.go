@@ -80,6 +80,5 @@ func (f *follower) took(a attempt) []time.Duration {
 
 // differing returns the records at the first difference that only one side has.
 func (f *follower) differing(a attempt) []trace.Record {
-	want, got := atTime(f.Want, a.parts), atTime(a.records, a.parts)
-	return slices.Concat(without(want, got, f.details), without(got, want, f.details))
+	return slices.Concat(f.differingSides(a))
 }

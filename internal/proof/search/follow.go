@@ -10,8 +10,6 @@
 package search
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"probesim.dev/sim/choose"
@@ -182,39 +180,14 @@ func at(list []instant, i int, until virtual.Time) instant {
 // divergence compares the records of the best run and of the trace at the first difference.
 func (f *follower) divergence(best attempt) *Divergence {
 	d := &Divergence{At: best.parts, Simulated: best.records, Err: best.err, details: f.details}
-	want, got := atTime(f.Want, best.parts), atTime(best.records, best.parts)
-	d.Want, d.Got = without(want, got, f.details), without(got, want, f.details)
+	d.Want, d.Got = f.differingSides(best)
 	return d
 }
 
-func atTime(records []trace.Record, t virtual.Time) []trace.Record {
-	from, _ := slices.BinarySearchFunc(records, t,
-		func(r trace.Record, t virtual.Time) int { return cmp.Compare(r.T, t) })
-	var list []trace.Record
-	for _, r := range records[from:] {
-		if r.T != t {
-			break
-		}
-		if r.Kind.Observable() {
-			list = append(list, r)
-		}
-	}
-	return list
-}
-
-// without returns the records that have no equal in others, with or without the details of
-// statuses.
-func without(records, others []trace.Record, details bool) []trace.Record {
-	count := map[string]int{}
-	for i := range others {
-		count[keyOf(&others[i], details)]++
-	}
-	var left []trace.Record
-	for i := range records {
-		key := keyOf(&records[i], details)
-		if count[key]--; count[key] < 0 {
-			left = append(left, records[i])
-		}
-	}
-	return left
+// differingSides returns the records at the first difference that only the trace has, and only the
+// run has.
+func (f *follower) differingSides(a attempt) (want, got []trace.Record) {
+	v := observable(f.details)
+	want, got = v.atTime(f.Want, a.parts), v.atTime(a.records, a.parts)
+	return v.without(want, got), v.without(got, want)
 }

@@ -16,12 +16,6 @@ type instant struct {
 	text string
 }
 
-// line is one record or event in an instant.
-type line struct {
-	t    virtual.Time
-	text string
-}
-
 // keyOf returns the part of a record to compare, with or without the details of a status.
 func keyOf(r *trace.Record, details bool) string {
 	if details {
@@ -40,33 +34,33 @@ func hasDetails(records []trace.Record) bool {
 // their instant: a run that has everything right except for a trigger gets further than one that
 // does not.
 func (f *follower) instants(records []trace.Record, requeues []virtual.Time, until virtual.Time) []instant {
-	var lines []line
+	var lines []instant // one record or event each
 	for i := range records {
 		r := &records[i]
 		switch {
 		case r.T >= until:
 		case r.Kind.Observable():
-			lines = append(lines, line{r.T, keyOf(r, f.details)})
+			lines = append(lines, instant{r.T, keyOf(r, f.details)})
 		case r.Kind == trace.TriggerTaken && !f.onlyRecords:
 			same := *r
 			same.Instance = 0 // the real kubelet's records do not know it
-			lines = append(lines, line{r.T.Add(time.Nanosecond), keyOf(&same, f.details)})
+			lines = append(lines, instant{r.T.Add(time.Nanosecond), keyOf(&same, f.details)})
 		}
 	}
 	for _, t := range requeues {
 		if t < until && !f.onlyRecords {
-			lines = append(lines, line{t, "requeue"})
+			lines = append(lines, instant{t, "requeue"})
 		}
 	}
 	slices.SortFunc(lines,
-		func(a, b line) int { return cmp.Or(cmp.Compare(a.t, b.t), strings.Compare(a.text, b.text)) })
+		func(a, b instant) int { return cmp.Or(cmp.Compare(a.t, b.t), strings.Compare(a.text, b.text)) })
 	var list []instant
 	for _, l := range lines {
 		if n := len(list); n > 0 && list[n-1].t == l.t {
 			list[n-1].text += "\n" + l.text
 			continue
 		}
-		list = append(list, instant(l))
+		list = append(list, l)
 	}
 	return list
 }

@@ -6,63 +6,48 @@ import (
 	"strings"
 
 	"probesim.dev/internal/printable"
-	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
-)
-
-// The number of lines that Text shows before and after the first difference.
-const (
-	linesBefore = 8
-	linesAfter  = 12
 )
 
 // Text renders the difference as a unified diff does: "-" marks records that only the trace has,
 // "+" marks records that only the simulator has.
 func (d *Divergence) Text(want []trace.Record) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "first record that no choice explains: at %s (- real kubelet, + simulator)\n",
+	head := fmt.Sprintf("first record that no choice explains: at %s (- real kubelet, + simulator)\n",
 		trace.FormatTime(d.At))
 	if d.Err != nil {
-		fmt.Fprintf(&b, "the simulation ended early: %v\n", d.Err)
+		head += fmt.Sprintf("the simulation ended early: %v\n", d.Err)
 	}
-	before, after := d.lines(want)
-	for _, l := range append(before[max(0, len(before)-linesBefore):], after[:min(linesAfter, len(after))]...) {
-		b.WriteString(l + "\n")
-	}
-	return b.String()
+	return head + d.around(want, observable(d.details), 8, 12)
 }
 
-// lines merges both traces into one list, split at the first difference.
-func (d *Divergence) lines(want []trace.Record) (before, after []string) {
-	for _, t := range times(want, d.Simulated) {
-		w, g := atTime(want, t), atTime(d.Simulated, t)
-		onlyWant, onlyGot := without(w, g, d.details), without(g, w, d.details)
-		both := without(w, onlyWant, d.details)
-		lines := slices.Concat(render(" ", both, nil), render("-", onlyWant, onlyGot), render("+", onlyGot, onlyWant))
+// Calls renders the calls to the container runtime and the API server around the difference, as
+// Text does. The trace must have them.
+func (d *Divergence) Calls(want []trace.Record) string {
+	calls := view{func(r *trace.Record) bool { return r.Kind == trace.CRICall },
+		func(r *trace.Record) string { return r.Subject() + "  " + r.Summary() }}
+	return "calls around the difference (- real kubelet, + simulator)\n" + d.around(want, calls, 25, 15)
+}
+
+// around renders a view of both sides in lines before and after the first difference.
+func (d *Divergence) around(want []trace.Record, v view, before, after int) string {
+	var earlier, later []string
+	for _, t := range v.times(want, d.Simulated) {
+		w, g := v.atTime(want, t), v.atTime(d.Simulated, t)
+		onlyWant, onlyGot := v.without(w, g), v.without(g, w)
+		lines := slices.Concat(render(" ", v.without(w, onlyWant), nil), render("-", onlyWant, onlyGot),
+			render("+", onlyGot, onlyWant))
 		if t < d.At {
-			before = append(before, lines...)
+			earlier = append(earlier, lines...)
 		} else {
-			after = append(after, lines...)
+			later = append(later, lines...)
 		}
 	}
-	return before, after
+	lines := append(earlier[max(0, len(earlier)-before):], later[:min(after, len(later))]...)
+	return strings.Join(lines, "\n") + "\n"
 }
 
-func times(lists ...[]trace.Record) []virtual.Time {
-	var all []virtual.Time
-	for _, list := range lists {
-		for i := range list {
-			if list[i].Kind.Observable() {
-				all = append(all, list[i].T)
-			}
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// render returns a line for each record. A status that looks like one of the other side is shown
-// with its details.
+// render renders records with a mark in front. It shows the details of a status where the summary
+// of a different record of the other side is the same.
 func render(mark string, records, others []trace.Record) []string {
 	var lines []string
 	for i := range records {
@@ -72,7 +57,8 @@ func render(mark string, records, others []trace.Record) []string {
 		if slices.ContainsFunc(others, same) {
 			text = printable.Text(string(trace.AppendDetailed(nil, r)))
 		}
-		lines = append(lines, fmt.Sprintf("%s %12s  %s  %s", mark, trace.FormatTime(r.T), r.Subject(), text))
+		lines = append(lines, fmt.Sprintf("%s %12s  %s  %s", mark, trace.FormatTime(r.T), r.Subject(),
+			strings.TrimPrefix(text, string(trace.CRICall)+" ")))
 	}
 	return lines
 }

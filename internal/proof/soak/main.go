@@ -1,7 +1,7 @@
 // Command soak simulates millions of random scenarios and looks for panics, for records that break
 // the rules of package invariant, and for runs of one seed that differ.
 //
-//	go run ./cmd/soak --runs 1000000
+//	go run ./internal/proof/soak --runs 1000000
 package main
 
 import (
@@ -55,7 +55,7 @@ func execute(ctx context.Context, args []string, out io.Writer) int {
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
 	default:
-		fmt.Fprintf(os.Stderr, "soak: %v\nSee 'go run ./cmd/soak --help' for usage\n", err)
+		fmt.Fprintf(os.Stderr, "soak: %v\nSee 'go run ./internal/proof/soak --help' for usage\n", err)
 		return exitUsage
 	}
 }
@@ -84,8 +84,8 @@ func newCommand() *cobra.Command {
 		Short: "Simulate random scenarios and look for defects of the simulator",
 		Long: `Simulate random scenarios and look for defects of the simulator.
 
-Each scenario has 20 seeds, and the seeds run with the supported releases of Kubernetes in turn. The command makes each run
-twice: as 'probesim run' does, and with the internal records and checks. It reports
+Each scenario has 20 seeds, and the seeds run with the supported releases of Kubernetes in turn. The command
+makes each run twice: as 'probesim run' does, and with the internal records and checks. It reports
 
   - panics and exceeded limits,
   - records that break a rule of the simulation, such as a cause after its effect,
@@ -96,16 +96,16 @@ It prints its progress each minute, and a summary at the end.
 
 Exit codes: 0 nothing was found, 1 something was found, 2 invalid flags, 130 interrupted.`,
 		Example: `  # Make a million runs
-  go run ./cmd/soak --runs 1000000
+  go run ./internal/proof/soak --runs 1000000
 
   # Go on where the first million ended
-  go run ./cmd/soak --first 25001 --runs 1000000
+  go run ./internal/proof/soak --first 25001 --runs 1000000
 
   # Change the probes of running pods
-  go run ./cmd/soak --change-probes --runs 100000
+  go run ./internal/proof/soak --change-probes --runs 100000
 
   # Repeat the runs of one scenario
-  go run ./cmd/soak --first 1234 --runs 40`,
+  go run ./internal/proof/soak --first 1234 --runs 40`,
 		Args: cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
 		RunE: func(c *cobra.Command, _ []string) error { return soak(c.Context(), c.OutOrStdout(), o) },
 	}
@@ -141,8 +141,7 @@ func soak(ctx context.Context, out io.Writer, o options) error {
 	perScenario := int64(2 * seedsOfScenario)
 	scenarios := int((o.runs + perScenario - 1) / perScenario)
 	err := pool.InOrder(ctx, scenarios, pool.Options{Parallel: o.parallel}, func(ctx context.Context, i int) result {
-		t, found := checkScenario(ctx, random, o.first+uint64(i), o.versions)
-		return result{t, found}
+		return checkScenario(ctx, random, o.first+uint64(i), o.versions)
 	}, func(_ int, r result) error {
 		if report.add(r); report.found >= maxFindings {
 			return errFound
@@ -158,10 +157,4 @@ func soak(ctx context.Context, out io.Writer, o options) error {
 		return errInterrupted
 	}
 	return nil
-}
-
-// result is what the runs of one scenario gave.
-type result struct {
-	tally
-	found *finding
 }

@@ -13,12 +13,12 @@ type summary struct {
 	out      io.Writer
 	began    time.Time
 	next     time.Time // when to write the progress again
-	total    tally
+	total    result
 	found    int // scenarios with findings
 }
 
 func (s *summary) add(r result) {
-	s.total.add(r.tally)
+	s.total.add(r)
 	if r.found != nil {
 		s.found++
 		fmt.Fprintln(s.out, "FOUND", r.found)

@@ -17,87 +17,70 @@ import (
 	"probesim.dev/trace"
 )
 
-// tally counts what was simulated.
-type tally struct {
+// result is what the runs of one scenario gave, or those of all scenarios.
+type result struct {
 	scenarios, runs, records int64
 	seconds                  float64 // of virtual time
+	found                    error   // the broken rule of the first run that broke one
 }
 
-func (t *tally) add(other tally) {
-	t.scenarios += other.scenarios
-	t.runs += other.runs
-	t.records += other.records
-	t.seconds += other.seconds
-}
-
-// finding is a run that broke a rule.
-type finding struct {
-	scenario uint64 // seed of the scenario file
-	run      string // the run of the scenario; empty if the scenario does not load
-	err      error
-}
-
-func (f finding) String() string {
-	if f.run == "" {
-		return fmt.Sprintf("scenario %d: %v", f.scenario, f.err)
-	}
-	return fmt.Sprintf("scenario %d, %s: %v", f.scenario, f.run, f.err)
+func (r *result) add(other result) {
+	r.scenarios += other.scenarios
+	r.runs += other.runs
+	r.records += other.records
+	r.seconds += other.seconds
 }
 
 // checkScenario makes the runs of the random scenario of a seed, each twice, until one of them
 // breaks a rule: further runs would usually break it too.
-func checkScenario(ctx context.Context, o random.Options, seed uint64, versions []string) (t tally, found *finding) {
+func checkScenario(ctx context.Context, o random.Options, seed uint64, versions []string) (r result) {
 	loaded, err := scenarios.LoadBytes("random.yaml", o.Scenario(seed), nil)
 	if err != nil {
-		return t, &finding{scenario: seed, err: err}
+		r.found = fmt.Errorf("scenario %d: %w", seed, err)
+		return r
 	}
-	t.scenarios++
+	r.scenarios++
 	for i := range o.Seeds {
 		run := int64(i) + 1
 		plan := loaded[0].Plan(versions[(seed+uint64(i))%uint64(len(versions))], &run)
 		if !plan.Admitted() {
 			continue
 		}
-		err := checkPlan(ctx, plan, &t)
+		err := checkPlan(ctx, plan, &r)
 		switch {
 		case ctx.Err() != nil:
-			return t, nil
+			return r
 		case err != nil:
-			return t, &finding{seed, fmt.Sprintf("seed %d with Kubernetes %s", run, plan.Version), err}
+			r.found = fmt.Errorf("scenario %d, seed %d with Kubernetes %s: %w", seed, run, plan.Version, err)
+			return r
 		}
 	}
-	return t, nil
+	return r
 }
 
 // checkPlan makes a run twice: once as probesim run does, and once with the internal records and a
 // chooser that checks the questions of the kernel. Both runs must have the same hash.
-func checkPlan(ctx context.Context, plan *scenarios.Plan, t *tally) error {
+func checkPlan(ctx context.Context, plan *scenarios.Plan, r *result) error {
 	usual := simulate.Run(ctx, plan, simulate.Options{})
 	if usual.Err != nil {
 		return usual.Err
 	}
-	watched, err := watch(plan)
+	hash, records, err := watch(plan)
 	if err != nil {
 		return err
 	}
-	t.runs += 2
-	t.records += int64(len(usual.Records)) + watched.records
-	t.seconds += 2 * plan.Duration.Seconds()
-	if hash := trace.Hash(usual.Records); hash != watched.hash {
-		return fmt.Errorf("two runs differ: their hashes are %s and %s", hash, watched.hash)
+	r.runs += 2
+	r.records += int64(len(usual.Records)) + records
+	r.seconds += 2 * plan.Duration.Seconds()
+	if usual := trace.Hash(usual.Records); usual != hash {
+		return fmt.Errorf("two runs differ: their hashes are %s and %s", usual, hash)
 	}
 	return nil
 }
 
-// watchedRun is the result of watch.
-type watchedRun struct {
-	hash    string
-	records int64
-}
-
 // watch makes a run with the internal records, and checks the rules of package invariant and of
-// chooser.
-func watch(plan *scenarios.Plan) (run watchedRun, err error) {
+// chooser. It returns the hash of the observable records, and the number of all.
+func watch(plan *scenarios.Plan) (hash string, records int64, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -105,18 +88,18 @@ func watch(plan *scenarios.Plan) (run watchedRun, err error) {
 	}()
 	known, ok := plan.Profile()
 	if !ok {
-		return run, fmt.Errorf("version %s of Kubernetes is not supported", plan.Version)
+		return "", 0, fmt.Errorf("version %s of Kubernetes is not supported", plan.Version)
 	}
 	var rules invariant.Checker
-	var hash trace.Hasher
+	var hasher trace.Hasher
 	c := &chooser{of: choose.Seeded(*plan.Seed)}
 	n := node.New(node.Options{
 		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config,
 		ControlPlane: plan.ControlPlane(), Chooser: c,
 		Trace: &trace.Recorder{Internal: true, Sink: func(r *trace.Record) {
 			rules.Check(r)
-			hash.Add(r)
-			run.records++
+			hasher.Add(r)
+			records++
 		}},
 	})
 	defer n.Close()
@@ -133,6 +116,5 @@ func watch(plan *scenarios.Plan) (run watchedRun, err error) {
 	if more > 0 {
 		errs = append(errs, fmt.Errorf("and %d more broken rules", more))
 	}
-	run.hash = hash.Sum()
-	return run, errors.Join(errs...)
+	return hasher.Sum(), records, errors.Join(errs...)
 }
