@@ -42,9 +42,9 @@ func Policies() []string {
 // Describe says in a line what a policy does.
 func Describe(policy string) string { return policies[slices.Index(Policies(), policy)].about }
 
-// order returns the policies of the options in the order for the scenario. In a rollout most depends
-// on latencies, which only seeds draw, and on the order of controllers; its trace is long, so that
-// restarts at each instant would leave no runs for the others.
+// order returns the policies of the options in the order for the scenario. In a rollout most
+// depends on latencies, which only seeds draw, and on the order of controllers; its trace is long,
+// so that restarts at each instant would leave no runs for the others.
 func (e *Explorer) order() []string {
 	names := Policies()
 	if e.controlled() {

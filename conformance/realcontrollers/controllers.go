@@ -46,8 +46,8 @@ func (s *Server) Start(ctx context.Context) error {
 	setsToSync.lister = replicaSetLister{setsToSync.lister, turns}
 	servicesToSync := watched(turns, core.Services(), "endpointslice", store.Services)
 	servicesToSync.lister = serviceLister{servicesToSync.lister, turns}
-	// The EndpointSlice controller from v1.35 on only queues a pod in its handler; it is later that the
-	// pod's Services are listed and queued: see services.List.
+	// The EndpointSlice controller from v1.35 on only queues a pod in its handler; it is later that
+	// the pod's Services are listed and queued: see services.List.
 	podsOfSlices := watched(turns, core.Pods(), "endpointslice", store.Pods)
 	podsOfSlices.handlers.process = ""
 

@@ -59,8 +59,8 @@ func Find(pod *v1.Pod, name string) *v1.Container {
 	return nil
 }
 
-// ProbeOf returns the probe of a type of a container (liveness, readiness or startup), or nil if the
-// container does not have it.
+// ProbeOf returns the probe of a type of a container (liveness, readiness or startup), or nil if
+// the container does not have it.
 func ProbeOf(c *v1.Container, probeType string) *v1.Probe {
 	switch probeType {
 	case "startup":

@@ -7,8 +7,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// TestCalls checks that the calls of both sides are shown by time, with marks at those that only one
-// side has.
+// TestCalls checks that the calls of both sides are shown by time, with marks at those that only
+// one side has.
 func TestCalls(t *testing.T) {
 	call := func(t virtual.Time, method string) trace.Record {
 		return trace.Record{T: t, Kind: trace.CRICall, Pod: "default/web", Reason: method}

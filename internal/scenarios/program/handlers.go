@@ -20,8 +20,8 @@ type handler struct {
 	fields map[string]bool                             // supported fields of named answers
 	// succeeds reports whether a probe can succeed with an answer, which is not the lack of one
 	succeeds func(*fakeruntime.Answer) bool
-	// Healthy and Failing are the usual answers of a program that works, with the default delay, and
-	// of one that cannot work at the moment.
+	// Healthy and Failing are the usual answers of a program that works, with the default delay,
+	// and of one that cannot work at the moment.
 	Healthy, Failing string
 }
 

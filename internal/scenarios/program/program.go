@@ -97,8 +97,8 @@ func (b *behavior) compileHandler(rule *fakeruntime.Rule, h http.Handler) {
 	}
 }
 
-// compileSeries compiles the answers to the requests of a handler, or returns nil without answers. If
-// n is a list, its items are in the same order.
+// compileSeries compiles the answers to the requests of a handler, or returns nil without answers.
+// If n is a list, its items are in the same order.
 func (b *behavior) compileSeries(h *handler, s *value.Series, r *format.Rule, n *strict.Node) *fakeruntime.Series {
 	if s == nil {
 		return nil

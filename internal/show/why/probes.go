@@ -106,7 +106,8 @@ func (r *Run) failureDetails(rec *trace.Record) string {
 		text += fmt.Sprintf("; the kubelet restarted at %s and counted from zero", r.at(start.T))
 	}
 	text += r.newPeriod(runs[0]) + quotedMessage(rec)
-	// The message of a request over the network does not name the timeout, while that of a command does.
+	// The message of a request over the network does not name the timeout, while that of a command
+	// does.
 	if spec != nil && spec.Exec == nil && rec.Result == trace.Failure && rec.Took >= seconds(spec.TimeoutSeconds) {
 		text += fmt.Sprintf(", after its timeoutSeconds %d", spec.TimeoutSeconds)
 	}

@@ -22,7 +22,8 @@ type probing struct {
 }
 
 func (m *moment) probing(c *v1.Container, start *trace.Record, kind trace.Probe) *probing {
-	p := &probing{moment: m, subject: subject{m.pod, c.Name, kind}, spec: podutil.ProbeOf(c, string(kind)), start: start}
+	p := &probing{moment: m, subject: subject{m.pod, c.Name, kind}, spec: podutil.ProbeOf(c, string(kind)),
+		start: start}
 	for _, run := range slices.Backward(m.about[topic{trace.ProbeExecuted, p.subject}]) {
 		if run.T <= m.t {
 			p.runs = append(p.runs, run) // newest first

@@ -215,7 +215,8 @@ func (m *moment) startBlockedBy(c *v1.Container) string {
 		exit, start := m.last(before.Name, trace.ContainerExited), m.last(before.Name, trace.ContainerStarted)
 		sidecar := podutil.IsRestartableInitContainer(before)
 		switch {
-		case sidecar && (start == nil || before.StartupProbe != nil && !m.probing(before, start, trace.Startup).hasSucceeded()):
+		case sidecar && (start == nil || before.StartupProbe != nil && !m.probing(before, start, trace.Startup).
+			hasSucceeded()):
 			return fmt.Sprintf(": it waits for the sidecar %s to start", printable.Text(before.Name))
 		case !sidecar && (exit == nil || exit.ExitCode != 0 || start != nil && start.Step > exit.Step):
 			return fmt.Sprintf(": it waits for the init container %s to succeed", printable.Text(before.Name))
