@@ -43,13 +43,6 @@ func (r *reader) place() {
 	r.placeTimes()
 }
 
-func or[S ~string](s, otherwise S) S {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
 // theOnly returns the only element of a list that fits, or the zero value.
 func theOnly[T comparable](list []T, fits func(T) bool) (found T) {
 	var none T
