@@ -43,7 +43,7 @@ func TestCheckPage(t *testing.T) {
 	b.open(checked(t, 1, checkedPod, "--require", "stall>=1s, detect<=1s"))
 	b.want("h1", "1 of 2 requirements not met")
 	b.want("main", "has the default timeout of 1s")
-	b.want(".items", "detect<=1s: ")
+	b.want("main", "detect<=1s: ")
 	b.bars()
 	b.click("details summary")
 	if text := b.text("details"); !strings.Contains(text, "on a young kubelet") {
