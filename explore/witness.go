@@ -39,8 +39,8 @@ type Witness struct {
 // witnessKind is the kind of the documents with witnesses.
 const witnessKind = "Witness"
 
-// Witness runs a change again and returns its witness. The caller sets Engine and, if the scenario
-// was not loaded from a file named as it is, File. data is the content of the file.
+// Witness runs a change again and returns its witness. data is the content of the scenario's file.
+// The caller sets Engine, and File if the file has another name than the scenario gives it.
 func (s *Subject) Witness(c Change, data []byte) (*Witness, error) {
 	r := s.Run(c, false)
 	if r.plan == nil {

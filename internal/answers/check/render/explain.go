@@ -1,10 +1,6 @@
 package render
 
 import (
-	"fmt"
-	"io"
-	"strings"
-
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/show/document"
 )
@@ -20,20 +16,4 @@ func Explain(rule check.Rule) *document.Document {
 	d.Text(document.Dim, "To ignore it: the annotation probesim.dev/ignore: "+string(rule.ID)+
 		" on the workload or its pod template.")
 	return d
-}
-
-// FindingsPage writes what all kinds of findings mean, as a page in Markdown.
-func FindingsPage(w io.Writer) error {
-	var b strings.Builder
-	b.WriteString(`# Findings
-
-[` + "`probesim check`" + `](check.md#findings) finds settings that are a problem. ` + "`probesim check --explain ID`" +
-		` prints the same texts. The findings most worth a change come first.
-`)
-	for _, rule := range check.Rules() {
-		fmt.Fprintf(&b, "\n## %s\n\n*%s.* %s\n\n%s\n\n%s\n", rule.ID,
-			strings.ToUpper(rule.Severity[:1])+rule.Severity[1:], rule.Text, rule.Kubelet, rule.Do)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
