@@ -1,33 +1,26 @@
 // Package witness checks on the real kubelet the runs that come close to the ends of the rows of a
-// check. The ends are computed (package bounds); a run only shows them.
-//
-// A [Case] is one node and one program on it: the latencies, the phases of the kubelet and of the
-// events, and a seed for what the kubelet leaves open. A [Figure] says how to draw cases and what
-// to read from their runs. A search draws some hundred cases, and goes on around the closest one.
-// The tests of package bounds have the same cases and figures.
+// check. The ends are computed (package bounds); a run only shows them. TestWriteWitnesses of
+// package bounds searches the runs, and writes them as scenario files.
 package witness
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
+	"strings"
+	"sync"
 	"testing"
 	"time"
-
-	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/conformance/compare"
 	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/conformance/realkubelet"
-	"probesim.dev/fakeruntime"
-	"probesim.dev/internal/answers/bounds"
-	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/scenarios/drive"
 	"probesim.dev/internal/scenarios/expect"
-	"probesim.dev/kube/profile"
 	"probesim.dev/kubelet"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
@@ -35,13 +28,51 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// rowsWithWitness are the rows of which the tests find runs. The cases of a row are those on a
-// kubelet that is older than the periods of the probes: a young kubelet draws the delays before the
-// first runs of its probe workers, which no test can choose.
-var rowsWithWitness = []struct{ row, of string }{
-	{"start", string(bounds.FirstInstance)}, {"restart", ""}, {"retry", ""}, {"stall", ""}, {"silence", ""},
-	{"serving", ""},
-	{"ready", check.UpAtOnce}, {"ready", "up later"}, {"unready", ""}, {"detect", ""},
+// file is a scenario file that shows a row, and the name of its scenario.
+type file struct {
+	name string
+	data []byte
+}
+
+// down matches how long the program of a witness is down.
+var down = regexp.MustCompile(`for: ([^,]+)`)
+
+// search runs the test of the main module that writes the files, without the flags of this module.
+var search = sync.OnceValues(func() ([]file, error) {
+	dir, err := os.MkdirTemp("", "witnesses")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	cmd := exec.Command("go", "test", "-count=1", "-run=^TestWriteWitnesses$", "./internal/answers/bounds",
+		"-witnesses="+dir, "-kubernetes="+release.Version)
+	cmd.Dir, cmd.Env = filepath.Join("..", ".."), append(os.Environ(), "GOFLAGS=")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, out)
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	var list []file
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, file{strings.TrimSuffix(filepath.Base(name), ".yaml"), data})
+	}
+	return list, nil
+})
+
+// written returns the files of all witnesses, sorted by name.
+func written(t *testing.T) []file {
+	t.Helper()
+	list, err := search()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }
 
 // TestWitnesses checks that the runs which come close to the rows of a check are those of the real
@@ -50,26 +81,20 @@ var rowsWithWitness = []struct{ row, of string }{
 // one instant, it only checks that the simulator explains what the real kubelet does.
 func TestWitnesses(t *testing.T) {
 	ran, others, unusual := 0, 0, 0
-	for i := range 12 {
-		for _, r := range rowsWithWitness {
-			w, err := witnessOf(t, podOf(i), fmt.Sprintf("pod-%d", i), check.RowID(r.row), r.of)
-			if err != nil {
-				t.Logf("pod-%d, %s %s: %v", i, r.row, r.of, err)
-				continue
-			}
-			for _, f := range w.Files {
-				ran++
-				switch err := runWitness(t, f); {
-				case err == nil:
-				case errors.Is(err, errUnusualOrder):
-					unusual++
-				case errors.Is(err, errOtherOrder):
-					others++
-					t.Logf("%s: %s: %v", f.Name, f.Outcome, err)
-				default:
-					t.Errorf("%s: %s: %v", f.Name, f.Outcome, err)
-				}
-			}
+	for _, f := range written(t) {
+		if strings.HasPrefix(f.name, "grpc-") {
+			continue
+		}
+		ran++
+		switch err := runWitness(t, f); {
+		case err == nil:
+		case errors.Is(err, errUnusualOrder):
+			unusual++
+		case errors.Is(err, errOtherOrder):
+			others++
+			t.Logf("%s: %v", f.name, err)
+		default:
+			t.Errorf("%s: %v", f.name, err)
 		}
 	}
 	t.Logf("%d witnesses, of which %d need an unusual order, and %d had another one each time", ran, unusual, others)
@@ -77,23 +102,6 @@ func TestWitnesses(t *testing.T) {
 		t.Errorf("want at least 100 without an unusual order, and at most %d with another one each time",
 			mostOtherOrders)
 	}
-}
-
-// witnessOf finds the run that comes close to a case of a row of the container of a pod on typical
-// nodes.
-func witnessOf(t *testing.T, pod *v1.Pod, name string, row check.RowID, of string) (*Witness, error) {
-	t.Helper()
-	p, _ := profile.Named(release.Version)
-	typical, _ := fakeruntime.DelaySet("typical")
-	admitted, err := check.Admit(pod, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := admitted.Bounds("app", typical)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return Find(t.Context(), &Target{name + "-" + string(row), row, of, &Subject{admitted, "app", typical, b}})
 }
 
 // mostOtherOrders is the number of witnesses for which the real kubelet may always take another
@@ -113,23 +121,26 @@ var errUnusualOrder = errors.New("the run needs an unusual order of events")
 // the last connection of a gRPC probe, which connects again until its timeout. The real client
 // waits for the middle time between two connections, so the limit is the one with this jitter.
 func TestWitnessesOfGRPC(t *testing.T) {
+	found := map[string]file{}
+	for _, f := range written(t) {
+		found[f.name] = f
+	}
 	for _, timeout := range []int32{1, 2, 4, 8} {
-		w, err := witnessOf(t, changed(podOf(1), func(c *v1.Container) {
-			c.StartupProbe = nil
-			c.LivenessProbe.ProbeHandler = v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: 80}}
-			c.LivenessProbe.PeriodSeconds, c.LivenessProbe.FailureThreshold, c.LivenessProbe.TimeoutSeconds = 10, 3,
-				timeout
-		}), fmt.Sprintf("grpc-%d", timeout), check.Start, string(bounds.FirstInstance))
-		if err != nil || len(w.Files) != 2 {
-			t.Fatalf("timeout %d s: %+v, error %v", timeout, w, err)
+		name := fmt.Sprintf("grpc-%d-start-", timeout)
+		below, above := found[name+"below"], found[name+"above"]
+		length := down.FindSubmatch(below.data)
+		if length == nil || above.data == nil {
+			t.Fatalf("timeout %d s: the files are %q and %q", timeout, below.data, above.data)
 		}
-		below, above := w.Files[0], w.Files[1]
-		lasts := func(f File, length time.Duration) File {
-			f.Outcome = fmt.Sprintf("the program is down for %v", length)
-			f.Data = regexp.MustCompile(`for: [^,]+`).ReplaceAll(f.Data, []byte("for: "+length.String()))
+		value, err := time.ParseDuration(string(length[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lasts := func(f file, length time.Duration) file {
+			f.data = down.ReplaceAll(f.data, []byte("for: "+length.String()))
 			return f
 		}
-		inTime, late := w.Value-time.Duration(timeout)*time.Second, w.Value+time.Duration(timeout)*time.Second
+		inTime, late := value-time.Duration(timeout)*time.Second, value+time.Duration(timeout)*time.Second
 		for late-inTime > time.Microsecond {
 			middle := (inTime + late) / 2
 			if _, stopped := inUsualOrder(t, planOf(t, lasts(above, middle))); stopped {
@@ -138,30 +149,22 @@ func TestWitnessesOfGRPC(t *testing.T) {
 				inTime = middle
 			}
 		}
-		for _, f := range []File{lasts(below, inTime-100*time.Microsecond), lasts(above, late+100*time.Microsecond)} {
+		for _, f := range []file{lasts(below, inTime-100*time.Microsecond), lasts(above, late+100*time.Microsecond)} {
 			if err := runWitness(t, f); err != nil {
-				t.Errorf("%s: %s: %v", f.Name, f.Outcome, err)
+				t.Errorf("%s: %v", f.name, err)
 			}
 		}
 	}
 }
 
 // planOf returns the run of a witness.
-func planOf(t *testing.T, w File) *scenarios.Plan {
+func planOf(t *testing.T, w file) *scenarios.Plan {
 	t.Helper()
-	loaded, err := scenarios.LoadBytes(w.Name+".yaml", w.Data, nil)
+	loaded, err := scenarios.LoadBytes(w.name+".yaml", w.data, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return loaded[0].Plans()[0]
-}
-
-// changed returns a pod without a readiness probe, whose container a function has changed.
-func changed(pod *v1.Pod, change func(*v1.Container)) *v1.Pod {
-	c := &pod.Spec.Containers[0]
-	c.ReadinessProbe = nil
-	change(c)
-	return pod
 }
 
 // witnessTries is the number of runs in which a witness must succeed once. The real kubelet has
@@ -170,10 +173,10 @@ func changed(pod *v1.Pod, change func(*v1.Container)) *v1.Pod {
 const witnessTries = 12
 
 // runWitness runs a witness on the real kubelet, and checks its expectation in this trace.
-func runWitness(t *testing.T, w File) (err error) {
+func runWitness(t *testing.T, w file) (err error) {
 	plan := planOf(t, w)
 	if err := realkubelet.Refuse(plan.Scenario); err != nil {
-		t.Logf("%s: %v", w.Name, err)
+		t.Logf("%s: %v", w.name, err)
 		return nil
 	}
 	jitter, holds := inUsualOrder(t, plan)
@@ -246,26 +249,4 @@ func checkExpectations(p *scenarios.Plan, o *compare.Outcome) error {
 		}
 	}
 	return err
-}
-
-// podOf returns one of several pods with different probes.
-func podOf(i int) *v1.Pod {
-	probe := func(period, threshold int) *v1.Probe {
-		p := &v1.Probe{PeriodSeconds: int32(period), FailureThreshold: int32(threshold), TimeoutSeconds: 1}
-		if i%3 == 0 {
-			p.Exec = &v1.ExecAction{Command: []string{"check"}}
-		} else {
-			p.HTTPGet = &v1.HTTPGetAction{Port: intstr.FromInt32(80)}
-		}
-		return p
-	}
-	c := v1.Container{
-		Name: "app", Image: "app:1",
-		LivenessProbe:  probe(2+i%6, 1+i%4),
-		ReadinessProbe: probe(1+i%5, 1+i%2),
-	}
-	if i%2 == 0 {
-		c.StartupProbe = probe(1+i%4, 3+i%5)
-	}
-	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.PodSpec{Containers: []v1.Container{c}}}
 }

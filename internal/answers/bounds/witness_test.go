@@ -1,17 +1,27 @@
-package witness
+package bounds_test
 
 import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"testing"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
 )
 
@@ -163,4 +173,91 @@ func (s *Subject) verify(ctx context.Context, seed int64, files []File) error {
 		}
 	}
 	return nil
+}
+
+var (
+	witnesses = flag.String("witnesses", "", "the directory for the files of TestWriteWitnesses")
+	version   = flag.String("kubernetes", profile.Newest().Version, "the version for TestWriteWitnesses")
+)
+
+// rowsWithWitness are the rows of which TestWriteWitnesses finds runs. The cases of a row are those
+// on a kubelet that is older than the periods of the probes: a young kubelet draws the delays
+// before the first runs of its probe workers, which no test can choose.
+var rowsWithWitness = []struct{ row, of string }{
+	{"start", string(bounds.FirstInstance)}, {"restart", ""}, {"retry", ""}, {"stall", ""}, {"silence", ""},
+	{"serving", ""},
+	{"ready", check.UpAtOnce}, {"ready", "up later"}, {"unready", ""}, {"detect", ""},
+}
+
+// TestWriteWitnesses writes the files of the runs that come close to the rows of 12 containers, and
+// to the start of containers with gRPC probes. The tests of conformance/witness run them on the
+// real kubelet. It needs the flag -witnesses.
+func TestWriteWitnesses(t *testing.T) {
+	if *witnesses == "" {
+		t.Skip("runs with -witnesses DIR")
+	}
+	for i := range 12 {
+		for _, r := range rowsWithWitness {
+			writeWitness(t, podOf(i), fmt.Sprintf("pod-%d", i), check.RowID(r.row), r.of)
+		}
+	}
+	for _, timeout := range []int32{1, 2, 4, 8} {
+		pod := podOf(1)
+		c := &pod.Spec.Containers[0]
+		c.ReadinessProbe, c.StartupProbe = nil, nil
+		c.LivenessProbe = &v1.Probe{ProbeHandler: v1.ProbeHandler{GRPC: &v1.GRPCAction{Port: 80}}, PeriodSeconds: 10,
+			FailureThreshold: 3, TimeoutSeconds: timeout}
+		writeWitness(t, pod, fmt.Sprintf("grpc-%d", timeout), check.Start, string(bounds.FirstInstance))
+	}
+}
+
+// writeWitness finds the run that comes close to a case of a row of the container of a pod on
+// typical nodes, and writes its files. A row without such a run is only logged.
+func writeWitness(t *testing.T, pod *v1.Pod, name string, row check.RowID, of string) {
+	t.Helper()
+	p, _ := profile.Named(*version)
+	typical, _ := fakeruntime.DelaySet("typical")
+	admitted, err := check.Admit(pod, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := admitted.Bounds("app", typical)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := Find(t.Context(), &Target{name + "-" + string(row), row, of, &Subject{admitted, "app", typical, b}})
+	if err != nil {
+		t.Logf("%s, %s %s: %v", name, row, of, err)
+		return
+	}
+	for _, f := range w.Files {
+		if of == "up later" {
+			f.Name += "-later"
+		}
+		if err := os.WriteFile(filepath.Join(*witnesses, f.Name+".yaml"), f.Data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// podOf returns one of several pods with different probes.
+func podOf(i int) *v1.Pod {
+	probe := func(period, threshold int) *v1.Probe {
+		p := &v1.Probe{PeriodSeconds: int32(period), FailureThreshold: int32(threshold), TimeoutSeconds: 1}
+		if i%3 == 0 {
+			p.Exec = &v1.ExecAction{Command: []string{"check"}}
+		} else {
+			p.HTTPGet = &v1.HTTPGetAction{Port: intstr.FromInt32(80)}
+		}
+		return p
+	}
+	c := v1.Container{
+		Name: "app", Image: "app:1",
+		LivenessProbe:  probe(2+i%6, 1+i%4),
+		ReadinessProbe: probe(1+i%5, 1+i%2),
+	}
+	if i%2 == 0 {
+		c.StartupProbe = probe(1+i%4, 3+i%5)
+	}
+	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.PodSpec{Containers: []v1.Container{c}}}
 }

@@ -1,4 +1,4 @@
-package witness
+package bounds_test
 
 import (
 	"fmt"
