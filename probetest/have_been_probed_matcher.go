@@ -18,7 +18,8 @@ import (
 // trace.Liveness, trace.Readiness or trace.Startup. A run counts at the time when it began.
 //
 //	Expect(web).To(HaveBeenProbed(trace.Liveness).At(10*time.Second, 20*time.Second))
-//	Expect(web).To(HaveBeenProbed(trace.Liveness).WithResult(trace.Failure).Times(3).Between(time.Minute, 2*time.Minute))
+//	Expect(web).To(HaveBeenProbed(trace.Liveness).WithResult(trace.Failure).Times(3).
+//		Between(time.Minute, 2*time.Minute))
 //
 // A probe that the subject does not have is an error, even with NotTo.
 func HaveBeenProbed(probe trace.Probe) *HaveBeenProbedMatcher {

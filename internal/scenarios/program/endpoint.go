@@ -19,7 +19,7 @@ import (
 type Endpoint struct {
 	// Text is the endpoint in the notation of rules, with the port as the manifest has it:
 	//
-	//	http:management/actuator/health    https:8443/healthz    tcp:5432    grpc:9000/service    exec:cat /tmp/healthy
+	//	http:management/actuator/health   https:8443/healthz   tcp:5432   grpc:9000/service   exec:cat /tmp/healthy
 	Text string
 	// Keys are the names of its probes and hooks in rules: liveness, readiness, startup, postStart,
 	// preStop.
