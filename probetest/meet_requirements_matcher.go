@@ -15,6 +15,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/check/render"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/require"
 	"probesim.dev/internal/scenarios/manifests"
@@ -171,22 +172,22 @@ func (m *MeetRequirementsMatcher) options() (check.Options, error) {
 }
 
 // manifestOf returns the manifest of the actual value of an assertion.
-func manifestOf(actual any) (check.File, error) {
+func manifestOf(actual any) (input.File, error) {
 	switch a := actual.(type) {
 	case Manifest:
 		data, err := scenarios.ReadFile(filepath.ToSlash(string(a)))
 		if err != nil {
 			err = fmt.Errorf("%s: cannot be read: %w", a, err)
 		}
-		return check.File{Name: filepath.ToSlash(string(a)), Data: data}, err
+		return input.File{Name: filepath.ToSlash(string(a)), Data: data}, err
 	case Workload:
 		data, err := manifests.Marshal(a)
 		if err != nil {
-			return check.File{}, err
+			return input.File{}, err
 		}
-		return check.File{Name: nameOf(a), Data: data}, nil
+		return input.File{Name: nameOf(a), Data: data}, nil
 	}
-	return check.File{}, fmt.Errorf("expected a probetest.Manifest or an API object such as *appsv1.Deployment, "+
+	return input.File{}, fmt.Errorf("expected a probetest.Manifest or an API object such as *appsv1.Deployment, "+
 		"got a %T", actual)
 }
 
@@ -196,11 +197,11 @@ func nameOf(w Workload) string {
 		printable.Text(cmp.Or(w.GetName(), w.GetGenerateName())))
 }
 
-func (m *MeetRequirementsMatcher) check(file check.File, o check.Options) (*check.Report, error) {
-	if err := o.UnknownContainers([]check.File{file}); err != nil {
+func (m *MeetRequirementsMatcher) check(file input.File, o check.Options) (*check.Report, error) {
+	if err := o.UnknownContainers([]input.File{file}); err != nil {
 		return nil, err
 	}
-	c, err := check.New([]check.File{file}, o)
+	c, err := check.New([]input.File{file}, o)
 	if err != nil {
 		return nil, fmt.Errorf("the manifest is invalid\n%w", err)
 	}

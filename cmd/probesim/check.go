@@ -15,6 +15,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/check/render"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/require"
 	"probesim.dev/internal/runner/actions"
@@ -291,7 +292,7 @@ func parseAll[T any](flag string, values []string, parse func(string) (T, error)
 }
 
 // prepare reads what a check needs: the flags, the files that they name, and the manifests.
-func (o *checkOptions) prepare(cmd *cobra.Command, paths []string) (options check.Options, files []check.File,
+func (o *checkOptions) prepare(cmd *cobra.Command, paths []string) (options check.Options, files []input.File,
 	err error) {
 	options, err = o.parse(checkOutputs...)
 	if err = errors.Join(err, o.checkFailOn()); err == nil {
@@ -397,7 +398,7 @@ func (o *checkOptions) unknownContainers(cmd *cobra.Command, err error) error {
 var errNoWorkload = errors.New("there is no workload")
 
 // runCheck checks manifests and shows progress. The name of the manifests is for messages.
-func runCheck(cmd *cobra.Command, files []check.File, name string, o check.Options, parallel int) (*check.Report,
+func runCheck(cmd *cobra.Command, files []input.File, name string, o check.Options, parallel int) (*check.Report,
 	error) {
 	c, err := runChecker(cmd, files, name, o, parallel)
 	if err != nil {
@@ -413,7 +414,7 @@ var onStdin = map[string]string{"check": "probesim check -", "compare": "probesi
 var nothingDone = map[string]string{"check": "nothing was checked", "compare": "nothing was compared",
 	"tune": "nothing was tuned", "rollout": "nothing was rolled out"}
 
-func invalidManifests(command string, files []check.File, err error) error {
+func invalidManifests(command string, files []input.File, err error) error {
 	return &exitError{exitUsage, fmt.Errorf("%s\n%w%s", nothingDone[command], err,
 		templateHint(onStdin[command], files, err))}
 }
@@ -426,7 +427,7 @@ func noWorkload(command, name string) error {
 
 // runChecker does all tasks of a Checker and shows progress. Without a workload, it returns
 // errNoWorkload with a Checker that has no tasks.
-func runChecker(cmd *cobra.Command, files []check.File, name string, o check.Options, parallel int) (*check.Checker,
+func runChecker(cmd *cobra.Command, files []input.File, name string, o check.Options, parallel int) (*check.Checker,
 	error) {
 	c, err := check.New(files, o)
 	if err != nil {
@@ -470,7 +471,7 @@ func doTasks(ctx context.Context, cmd *cobra.Command, tasks int, what string, pa
 
 // templateHint says how to render a template of a Helm chart, or how to pass a stream of kubectl,
 // if an invalid file looks like one.
-func templateHint(command string, files []check.File, err error) string {
+func templateHint(command string, files []input.File, err error) string {
 	var invalid scenarios.Errors
 	errors.As(err, &invalid)
 	for _, f := range files {
@@ -488,7 +489,7 @@ func templateHint(command string, files []check.File, err error) string {
 	return ""
 }
 
-func listed(files []check.File) string {
+func listed(files []input.File) string {
 	var names []string
 	for _, f := range files {
 		names = append(names, printable.Text(f.Name))

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/strict"
 )
 
@@ -127,7 +128,7 @@ type configValue struct {
 
 // unknown returns the error about a container that no workload has, with its place if a
 // configuration names the container.
-func (o *checkOptions) unknown(options check.Options, files []check.File) error {
+func (o *checkOptions) unknown(options check.Options, files []input.File) error {
 	err := options.UnknownContainers(files)
 	if err == nil {
 		return nil

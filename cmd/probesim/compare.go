@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/compare"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/require"
 	"probesim.dev/internal/runner/pool"
@@ -143,7 +144,7 @@ func compareManifests(cmd *cobra.Command, paths []string, o compareOptions, igno
 	}
 	var reports []*check.Report
 	names := o.names(paths)
-	for i, files := range [][]check.File{before, after} {
+	for i, files := range [][]input.File{before, after} {
 		r, err := runCheck(cmd, files, names[i], options, o.parallel)
 		if err != nil {
 			return err
@@ -191,7 +192,7 @@ func (o *compareOptions) names(paths []string) (names [2]string) {
 }
 
 // read reads both manifests.
-func (o *compareOptions) read(cmd *cobra.Command, paths []string) (before, after []check.File, err error) {
+func (o *compareOptions) read(cmd *cobra.Command, paths []string) (before, after []input.File, err error) {
 	r := newManifestReader(cmd, false)
 	last := paths[len(paths)-1]
 	if o.beforeRef == "" {
@@ -202,7 +203,7 @@ func (o *compareOptions) read(cmd *cobra.Command, paths []string) (before, after
 		}
 		var data []byte
 		data, err = gitFile(cmd.Context(), o.beforeRef, last)
-		before = []check.File{{Name: last, Data: data}}
+		before = []input.File{{Name: last, Data: data}}
 	}
 	after, afterErr := r.read([]string{last})
 	return before, after, errors.Join(err, afterErr)

@@ -200,7 +200,7 @@ func warn(w io.Writer, text string) {
 func isPlugin() bool { return strings.HasPrefix(filepath.Base(os.Args[0]), "kubectl-") }
 
 // read reads the files, and gets from the cluster the pods among the arguments.
-func (o *incidentOptions) read(cmd *cobra.Command, args []string) (list []incident.File, err error) {
+func (o *incidentOptions) read(cmd *cobra.Command, args []string) (list []input.File, err error) {
 	if o.cluster.flags() && !o.cluster.on && !isPlugin() {
 		return nil, errors.New("--namespace, --context and --kubeconfig require --from-cluster")
 	}
@@ -218,11 +218,11 @@ func (o *incidentOptions) read(cmd *cobra.Command, args []string) (list []incide
 		if arg == "-" {
 			arg = "stdin"
 		}
-		list, errs = append(list, incident.File{Name: arg, Data: data}), append(errs, err)
+		list, errs = append(list, input.File{Name: arg, Data: data}), append(errs, err)
 	}
 	if err = errors.Join(errs...); err == nil {
 		for i, pod := range pods {
-			var found []incident.File
+			var found []input.File
 			if found, err = o.cluster.get(cmd, pod, i); err != nil {
 				break
 			}

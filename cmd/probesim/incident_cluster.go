@@ -50,7 +50,7 @@ var podName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
 // get gets a pod and its events. The files have names that tell nothing about the pod, because
 // reports have them. One of both is enough: a pod that is gone may still have events, and not
 // everybody may read events.
-func (o *clusterOptions) get(cmd *cobra.Command, pod string, number int) (list []incident.File, _ error) {
+func (o *clusterOptions) get(cmd *cobra.Command, pod string, number int) (list []input.File, _ error) {
 	name := strings.TrimPrefix(strings.TrimPrefix(pod, "pods/"), "pod/")
 	if !podName.MatchString(name) {
 		if o.on {
@@ -70,7 +70,7 @@ func (o *clusterOptions) get(cmd *cobra.Command, pod string, number int) (list [
 			return nil, err
 		}
 		if failed = errors.Join(failed, err); err == nil {
-			list = append(list, incident.File{Name: args[0] + "-" + args[1] + suffix, Data: data})
+			list = append(list, input.File{Name: args[0] + "-" + args[1] + suffix, Data: data})
 		}
 	}
 	switch {

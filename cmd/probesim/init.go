@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/measure"
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
@@ -164,7 +163,7 @@ func (o *initOptions) read(cmd *cobra.Command) (draft.Options, error) {
 // --measured or of the pods in the manifest.
 func (o *initOptions) starts(cmd *cobra.Command, d *draft.Options) (func(*manifests.Workload, string) time.Duration,
 	error) {
-	r, err := readMeasured(cmd, o.measured, []check.File{{Name: d.Manifest, Data: d.Data}}, measure.Options{})
+	r, err := readMeasured(cmd, o.measured, []input.File{{Name: d.Manifest, Data: d.Data}}, measure.Options{})
 	if r == nil || err != nil {
 		return nil, err
 	}

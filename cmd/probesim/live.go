@@ -15,6 +15,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/live"
@@ -158,8 +159,8 @@ func (o *liveOptions) find(cmd *cobra.Command, manifest string) (pod *v1.Pod, fo
 		return nil, nil, &exitError{exitUsage, err}
 	}
 	var names []string
-	err = workloads.Each([]check.File{{Name: manifest, Data: data}},
-		func(_ check.File, w *manifests.Workload) scenarios.Errors {
+	err = workloads.Each([]input.File{{Name: manifest, Data: data}},
+		func(_ input.File, w *manifests.Workload) scenarios.Errors {
 			for c := range podutil.Containers(&w.Pod.Spec) {
 				if _, probe := live.Probe(c); c.Name == o.container || o.container == "" && probe != nil {
 					pod, found = w.Pod, c
@@ -187,21 +188,21 @@ func (o *liveOptions) find(cmd *cobra.Command, manifest string) (pod *v1.Pod, fo
 // measured sums up the runs.
 type measured struct {
 	Container string        `json:"container"`
-	Start     check.Seconds `json:"start"`
-	LongStart check.Seconds `json:"longestStart"`
-	Stop      check.Seconds `json:"stop"`
-	LongStop  check.Seconds `json:"longestStop"`
+	Start     value.Seconds `json:"start"`
+	LongStart value.Seconds `json:"longestStart"`
+	Stop      value.Seconds `json:"stop"`
+	LongStop  value.Seconds `json:"longestStop"`
 	Runs      []live.Run    `json:"runs"`
 }
 
 func (o *liveOptions) write(cmd *cobra.Command, container string, runs []live.Run) error {
-	least := func(of func(*live.Run) time.Duration) check.Seconds {
+	least := func(of func(*live.Run) time.Duration) value.Seconds {
 		r := slices.MinFunc(runs, func(a, b live.Run) int { return cmp.Compare(of(&a), of(&b)) })
-		return check.Seconds(of(&r))
+		return value.Seconds(of(&r))
 	}
-	greatest := func(of func(*live.Run) time.Duration) check.Seconds {
+	greatest := func(of func(*live.Run) time.Duration) value.Seconds {
 		r := slices.MaxFunc(runs, func(a, b live.Run) int { return cmp.Compare(of(&a), of(&b)) })
-		return check.Seconds(float64(of(&r)) * o.slower)
+		return value.Seconds(float64(of(&r)) * o.slower)
 	}
 	start, stop := func(r *live.Run) time.Duration { return r.Start }, func(r *live.Run) time.Duration { return r.Stop }
 	m := measured{container, least(start), greatest(start), least(stop), greatest(stop), runs}
@@ -223,7 +224,7 @@ func (o *liveOptions) write(cmd *cobra.Command, container string, runs []live.Ru
 // text writes the answer, and what to pass on.
 func (o *liveOptions) text(t *report.Writer, m measured) {
 	codes, killed, ended, asked, refusing, broken := []string{}, 0, 0, 0, 0, 0
-	first := check.Seconds(0)
+	first := value.Seconds(0)
 	for _, r := range m.Runs {
 		if code := strconv.Itoa(r.ExitCode); !slices.Contains(codes, code) {
 			codes = append(codes, code)
@@ -235,7 +236,7 @@ func (o *liveOptions) text(t *report.Writer, m measured) {
 		}
 		asked += r.Answered + r.Refused + r.Broken
 		if broken += r.Broken; r.Refused > 0 {
-			refusing, first = refusing+1, max(first, check.Seconds(r.FirstRefused))
+			refusing, first = refusing+1, max(first, value.Seconds(r.FirstRefused))
 		}
 	}
 	slices.Sort(codes)
@@ -290,7 +291,7 @@ func (o *liveOptions) text(t *report.Writer, m measured) {
 }
 
 // fromTo formats a range of times for people.
-func fromTo(a, b check.Seconds) string {
+func fromTo(a, b value.Seconds) string {
 	if x, y := check.FormatTime(a), check.FormatTime(b); x != y {
 		return x + " to " + y
 	}
@@ -298,7 +299,7 @@ func fromTo(a, b check.Seconds) string {
 }
 
 // inTenths formats a range in tenths of a second that contains it, as flags have it.
-func inTenths(a, b check.Seconds) string {
+func inTenths(a, b value.Seconds) string {
 	const tenth = 100 * time.Millisecond
 	least, greatest := time.Duration(a).Truncate(tenth), (time.Duration(b) + tenth - 1).Truncate(tenth)
 	return value.Format(least) + ".." + value.Format(greatest)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
@@ -29,7 +28,7 @@ type manifestReader struct {
 	onStdin    string    // the command line that reads a manifest from stdin
 	allowEmpty bool      // a file without an object or a directory without manifests is no error
 
-	files  []check.File
+	files  []input.File
 	others []string // files without an object of Kubernetes
 	errs   []error
 }
@@ -41,7 +40,7 @@ func newManifestReader(cmd *cobra.Command, allowEmpty bool) manifestReader {
 // read reads files, the manifests in directories, and stdin. It names the files that it passes
 // over. With allowEmpty, it passes over the same named files as in a directory: a tool that names
 // the changed files of a directory gets the result of the directory.
-func (r manifestReader) read(paths []string) ([]check.File, error) {
+func (r manifestReader) read(paths []string) ([]input.File, error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		switch {
@@ -68,7 +67,7 @@ func (r *manifestReader) add(name string, data []byte, err error) {
 		r.errs = append(r.errs, err)
 		return
 	}
-	r.files = append(r.files, check.File{Name: filepath.ToSlash(name), Data: data})
+	r.files = append(r.files, input.File{Name: filepath.ToSlash(name), Data: data})
 }
 
 // readFile reads a file. It may pass over one without an object of Kubernetes, such as the values

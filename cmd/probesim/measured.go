@@ -12,6 +12,7 @@ import (
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/answers/measure"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 )
@@ -26,10 +27,10 @@ func addMeasured(cmd *cobra.Command, name *string) {
 // readMeasured returns what a file says about starts and stops: a saved measurement, or pods.
 // Without a file, the pods among the manifests say it. The result is nil if there are none. The
 // options are those of the nodes.
-func readMeasured(cmd *cobra.Command, name string, manifests []check.File, o measure.Options) (*measure.Report, error) {
+func readMeasured(cmd *cobra.Command, name string, manifests []input.File, o measure.Options) (*measure.Report, error) {
 	if name == "" {
 		pods := slices.DeleteFunc(slices.Clone(manifests),
-			func(f incident.File) bool { return !bytes.Contains(f.Data, []byte("containerStatuses")) })
+			func(f input.File) bool { return !bytes.Contains(f.Data, []byte("containerStatuses")) })
 		if len(pods) == 0 {
 			return nil, nil
 		}
@@ -51,7 +52,7 @@ func readMeasured(cmd *cobra.Command, name string, manifests []check.File, o mea
 		}
 		return r, nil
 	}
-	r := measureFiles(cmd, []incident.File{{Name: name, Data: data}}, o)
+	r := measureFiles(cmd, []input.File{{Name: name, Data: data}}, o)
 	if len(r.Workloads) == 0 {
 		return nil, fmt.Errorf("--measured: %s has no pods, and is not the JSON of probesim measure\nSave one of "+
 			"these:\n  kubectl get pods,events -n NAMESPACE -o json\n  probesim measure pods.json -o json",
@@ -72,11 +73,11 @@ func isMeasurement(data []byte) bool {
 
 // measureFiles measures the pods in files, and warns of parts that cannot be read. Without versions
 // in the options, those in the files count.
-func measureFiles(cmd *cobra.Command, files []incident.File, o measure.Options) *measure.Report {
+func measureFiles(cmd *cobra.Command, files []input.File, o measure.Options) *measure.Report {
 	rec := incident.Read(files)
 	hasVersions := func(name string) bool { // a file with nothing else is no problem
-		return slices.ContainsFunc(files, func(f incident.File) bool {
-			known, unknown := measure.Versions([]incident.File{f})
+		return slices.ContainsFunc(files, func(f input.File) bool {
+			known, unknown := measure.Versions([]input.File{f})
 			return f.Name == name && len(known)+len(unknown) > 0
 		})
 	}
@@ -97,7 +98,7 @@ func measureFiles(cmd *cobra.Command, files []incident.File, o measure.Options) 
 
 // measure adds what is measured to the options of a check. Without --kubernetes, the versions in
 // the files count.
-func (o *checkOptions) measure(cmd *cobra.Command, files []check.File, options *check.Options) error {
+func (o *checkOptions) measure(cmd *cobra.Command, files []input.File, options *check.Options) error {
 	nodes := measure.Options{Delays: options.Nodes}
 	if len(o.kubernetes) > 0 {
 		nodes.Profiles = options.Profiles

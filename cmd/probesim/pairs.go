@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/compare"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner"
 	"probesim.dev/internal/runner/pool"
@@ -17,7 +17,7 @@ import (
 )
 
 // pairs returns the runs of the scenarios with each manifest, in the same order.
-func (o *compareOptions) pairs(cmd *cobra.Command, before, after []check.File) (pairs [2][]*runner.Job, err error) {
+func (o *compareOptions) pairs(cmd *cobra.Command, before, after []input.File) (pairs [2][]*runner.Job, err error) {
 	if o.scenario == "" {
 		return pairs, nil
 	}
@@ -26,7 +26,7 @@ func (o *compareOptions) pairs(cmd *cobra.Command, before, after []check.File) (
 	if err != nil {
 		return pairs, err
 	}
-	for i, files := range [][]check.File{before, after} {
+	for i, files := range [][]input.File{before, after} {
 		options := loadOptions(cmd)
 		for _, f := range files {
 			options.Instead = append(options.Instead, scenarios.Source(f))

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/rollout"
 	"probesim.dev/internal/answers/rollout/render"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/require"
 	"probesim.dev/internal/runner/actions"
 	"probesim.dev/internal/runner/terminal"
@@ -315,7 +315,7 @@ func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
 }
 
 // readFrom reads the manifests before the change, or nil without --from.
-func (o *rolloutFlags) readFrom(cmd *cobra.Command) ([]check.File, error) {
+func (o *rolloutFlags) readFrom(cmd *cobra.Command) ([]input.File, error) {
 	if len(o.from) == 0 {
 		return nil, nil
 	}
@@ -327,7 +327,7 @@ func (o *rolloutFlags) readFrom(cmd *cobra.Command) ([]check.File, error) {
 }
 
 // invalid returns the error of a rollout that was not simulated, with its exit code.
-func (o *rolloutFlags) invalid(cmd *cobra.Command, files []check.File, err error) error {
+func (o *rolloutFlags) invalid(cmd *cobra.Command, files []input.File, err error) error {
 	var coded *exitError
 	switch {
 	case errors.As(err, &coded):
@@ -347,7 +347,7 @@ func (o *rolloutFlags) invalid(cmd *cobra.Command, files []check.File, err error
 }
 
 // show draws a run of each Deployment, and explains one of its losses.
-func (o *rolloutFlags) show(cmd *cobra.Command, files, from []check.File, options rollout.Options) error {
+func (o *rolloutFlags) show(cmd *cobra.Command, files, from []input.File, options rollout.Options) error {
 	list, err := rollout.Show(cmd.Context(), files, from, options, o.seed)
 	if err != nil {
 		return o.invalid(cmd, slices.Concat(files, from), err)

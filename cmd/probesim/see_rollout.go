@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/scenarios/manifests"
@@ -18,7 +19,7 @@ import (
 )
 
 // eachDeployment visits the Deployments of valid manifests, with all Services.
-func eachDeployment(files []check.File, visit func(*manifests.Workload, []manifests.Service)) {
+func eachDeployment(files []input.File, visit func(*manifests.Workload, []manifests.Service)) {
 	var services []manifests.Service
 	var list []*manifests.Workload
 	for _, f := range files {
@@ -40,7 +41,7 @@ func eachDeployment(files []check.File, visit func(*manifests.Workload, []manife
 
 // seeRollout names the command that rolls the Deployments behind a Service out, if there are any,
 // or that judges requirements of annotations.
-func seeRollout(cmd *cobra.Command, paths []string, files []check.File, r *check.Report) {
+func seeRollout(cmd *cobra.Command, paths []string, files []input.File, r *check.Report) {
 	var required []string
 	for i := range r.Workloads {
 		for _, q := range r.Workloads[i].Rollouts {
@@ -71,7 +72,7 @@ func seeRollout(cmd *cobra.Command, paths []string, files []check.File, r *check
 
 // nameRollout names the command that shows how a Deployment comes from one manifest to the other,
 // if a template changes.
-func (o *compareOptions) nameRollout(cmd *cobra.Command, paths []string, before, after []check.File) {
+func (o *compareOptions) nameRollout(cmd *cobra.Command, paths []string, before, after []input.File) {
 	if slices.Contains(paths, "-") {
 		return
 	}
@@ -92,7 +93,7 @@ func (o *compareOptions) nameRollout(cmd *cobra.Command, paths []string, before,
 
 // changedTemplates returns the names of the Deployments that are in both manifests with different
 // pods.
-func changedTemplates(before, after []check.File) (names []string) {
+func changedTemplates(before, after []input.File) (names []string) {
 	pods := map[string]*v1.Pod{}
 	eachDeployment(before,
 		func(w *manifests.Workload, _ []manifests.Service) { pods[w.Pod.Namespace+"/"+w.Name] = w.Pod })

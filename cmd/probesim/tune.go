@@ -20,10 +20,12 @@ import (
 	"probesim.dev/internal/answers/rollout/render"
 	"probesim.dev/internal/answers/tune"
 	"probesim.dev/internal/inplace"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/workloads"
 )
 
 var tuneOutputs = []string{"table", "patch", "yaml", "json", "markdown", "html", "github", "sarif", "junit"}
@@ -122,9 +124,9 @@ const tuneExamples = `  # Find settings for a program that takes up to 70 s to s
 
 // tuned is what tune finds. The changes for rollouts come on top of those for containers.
 type tuned struct {
-	files      []check.File
+	files      []input.File
 	containers *tune.Report // nil: no requirement is about containers
-	changed    []check.File // the files with the changes of containers; those of rollouts begin with it
+	changed    []input.File // the files with the changes of containers; those of rollouts begin with it
 	rollouts   *rollout.Tuning
 }
 
@@ -210,7 +212,7 @@ func (t *tuned) tuneContainers(cmd *cobra.Command, o *tuneOptions, options *chec
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}
-		t.changed = append(t.changed, check.File{Name: f.Name, Data: data})
+		t.changed = append(t.changed, input.File{Name: f.Name, Data: data})
 	}
 	return nil
 }
@@ -251,7 +253,7 @@ func parseShare(text string) (float64, error) {
 }
 
 // runTune finds settings and shows progress.
-func runTune(cmd *cobra.Command, files []check.File, o check.Options, margin float64, parallel int,
+func runTune(cmd *cobra.Command, files []input.File, o check.Options, margin float64, parallel int,
 	limit time.Duration) (*tune.Report, error) {
 	t, err := tune.New(files, o)
 	if err != nil {
@@ -263,7 +265,7 @@ func runTune(cmd *cobra.Command, files []check.File, o check.Options, margin flo
 	if t.Workloads() == 0 {
 		return nil, &exitError{exitUsage,
 			fmt.Errorf("no workload in %s has requirements: specify --require, --stop or --measured, or the "+
-				"annotation %s", listed(files), check.RequireAnnotation)}
+				"annotation %s", listed(files), workloads.RequireAnnotation)}
 	}
 	ctx, cancel := within(cmd.Context(), limit)
 	defer cancel()
@@ -310,7 +312,7 @@ func (t *tuned) write(cmd *cobra.Command, options check.Options, o *tuneOptions)
 }
 
 // edit makes the changes in a file of manifests.
-func (t *tuned) edit(f check.File) (edited []byte, comments []inplace.Comment, err error) {
+func (t *tuned) edit(f input.File) (edited []byte, comments []inplace.Comment, err error) {
 	if t.rollouts == nil {
 		return t.containers.Edit(f)
 	}
@@ -348,7 +350,7 @@ func (t *tuned) writePatches(w io.Writer) error {
 }
 
 // compareTuned compares the check before and after the changes.
-func compareTuned(cmd *cobra.Command, files []check.File, r *tune.Report, options check.Options,
+func compareTuned(cmd *cobra.Command, files []input.File, r *tune.Report, options check.Options,
 	o checkOptions) (*document.Document, error) {
 	before, err := runCheck(cmd, files, listed(files), options, o.parallel)
 	if err != nil {
@@ -392,8 +394,8 @@ func tell(stderr io.Writer, format string, args ...any) {
 
 // editManifests writes the manifests with their changes, as one stream. It says which comments
 // stand beside a changed number.
-func editManifests(w, stderr io.Writer, files []check.File,
-	edit func(check.File) ([]byte, []inplace.Comment, error)) error {
+func editManifests(w, stderr io.Writer, files []input.File,
+	edit func(input.File) ([]byte, []inplace.Comment, error)) error {
 	for i, f := range files {
 		text, comments, err := edit(f)
 		if err != nil {

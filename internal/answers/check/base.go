@@ -5,6 +5,7 @@ import (
 
 	"probesim.dev/internal/require"
 	"probesim.dev/internal/value"
+	"probesim.dev/internal/workloads"
 )
 
 // find returns a workload of the report by its kind, namespace and name, or nil. Its file can have
@@ -41,7 +42,7 @@ func (c *Container) known(key string) *value.Interval {
 	if c == nil {
 		return nil
 	}
-	if key == StopAnnotation {
+	if key == workloads.StopAnnotation {
 		return c.Stop
 	}
 	return c.Start

@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/input"
 )
 
 // BenchmarkOneContainer checks a pod with a container with three probes on typical nodes.
 func BenchmarkOneContainer(b *testing.B) {
-	benchmark(b, []check.File{{Name: "web.yaml", Data: []byte(pod(`
+	benchmark(b, []input.File{{Name: "web.yaml", Data: []byte(pod(`
 startupProbe: {httpGet: {path: /up, port: 80}, periodSeconds: 5, failureThreshold: 12}
 livenessProbe: {httpGet: {path: /live, port: 80}}
 readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 5}`))}})
@@ -24,7 +25,7 @@ func BenchmarkTenWorkloads(b *testing.B) { benchmark(b, charts(b, 10)) }
 // BenchmarkManifests checks 2,000 manifests.
 func BenchmarkManifests(b *testing.B) {
 	of := charts(b, 1<<30)
-	var files []check.File
+	var files []input.File
 	for len(files) < 2000 {
 		files = append(files, of[len(files)%len(of)])
 	}
@@ -32,18 +33,18 @@ func BenchmarkManifests(b *testing.B) {
 }
 
 // charts returns the files with the first workloads of the charts of the library.
-func charts(b *testing.B, workloads int) []check.File {
+func charts(b *testing.B, workloads int) []input.File {
 	names, err := filepath.Glob("../../../scenarios/library/manifests/charts/*.yaml")
 	if err != nil {
 		b.Fatal(err)
 	}
-	var files []check.File
+	var files []input.File
 	for _, name := range names {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			b.Fatal(err)
 		}
-		files = append(files, check.File{Name: name, Data: data})
+		files = append(files, input.File{Name: name, Data: data})
 		if c, err := check.New(files, check.Options{}); err == nil && c.Workloads() >= workloads {
 			break
 		}
@@ -52,7 +53,7 @@ func charts(b *testing.B, workloads int) []check.File {
 }
 
 // benchmark checks files on typical nodes, on as many cores as -cpu allows.
-func benchmark(b *testing.B, files []check.File) {
+func benchmark(b *testing.B, files []input.File) {
 	for b.Loop() {
 		c, err := check.New(files, check.Options{Nodes: typical})
 		if err != nil {

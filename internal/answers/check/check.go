@@ -5,24 +5,20 @@ import (
 	"slices"
 	"strings"
 
-	"probesim.dev/internal/input"
-	"probesim.dev/internal/require"
-	"probesim.dev/internal/value"
-	"probesim.dev/internal/workloads"
-
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/answers/measure"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/require"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+	"probesim.dev/internal/workloads"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
 )
-
-// File is a file of manifests.
-type File = input.File
 
 // Options say for which nodes to check, and what is known and required. The zero value checks for
 // the newest version of Kubernetes and nodes with the default delays.
@@ -86,7 +82,7 @@ type container struct {
 // New returns a Checker for all containers that run as long as their pods. The error lists all
 // errors of the manifests. A workload that is valid but cannot be simulated is a part of the
 // Report.
-func New(files []File, o Options) (*Checker, error) {
+func New(files []input.File, o Options) (*Checker, error) {
 	if len(o.Profiles) == 0 {
 		o.Profiles = []profile.Profile{profile.Newest()}
 	}
@@ -95,7 +91,7 @@ func New(files []File, o Options) (*Checker, error) {
 }
 
 // add adds the tasks for a workload.
-func (c *Checker) add(f File, w *manifests.Workload) scenarios.Errors {
+func (c *Checker) add(f input.File, w *manifests.Workload) scenarios.Errors {
 	terms, errs := c.options.TermsOf(f.Name, w)
 	if len(errs) > 0 {
 		return errs
@@ -140,7 +136,7 @@ func hasProbes(c *v1.Container) bool {
 
 // UnknownContainers names a container of the options that no workload of the files has, as an
 // error: what the options have about it would count for nothing.
-func (o *Options) UnknownContainers(files []File) error {
+func (o *Options) UnknownContainers(files []input.File) error {
 	named := slices.Concat(o.Start.Names(), o.Stop.Names())
 	for _, q := range o.Require {
 		named = append(named, q.Container)

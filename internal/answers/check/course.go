@@ -12,6 +12,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/scenarios/program"
+	"probesim.dev/internal/value"
 	"probesim.dev/node"
 	"probesim.dev/prober"
 	"probesim.dev/sim/virtual"
@@ -128,9 +129,9 @@ func (s *simulation) deleted() Deletion {
 			at = r.T.Add(deletedAfter)
 		case r.Container != s.container || r.T < at:
 		case r.Kind == trace.ContainerStopping:
-			d.SIGTERM = Seconds(r.T.Sub(at))
+			d.SIGTERM = value.Seconds(r.T.Sub(at))
 		case r.Kind == trace.ContainerExited:
-			d.SIGKILL = Seconds(r.T.Sub(at))
+			d.SIGKILL = value.Seconds(r.T.Sub(at))
 			return true
 		}
 		return false

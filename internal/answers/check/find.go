@@ -195,10 +195,10 @@ func startKilled(r *result) []Finding {
 	p := r.Probe(probe)
 	field := string(probe) + "Probe.failureThreshold"
 	app := []string{r.app("start %s", start)}
-	always, fix := FormatDown(Seconds(limit.Least)), r.allowStart(start.Max, limit.Least)
+	always, fix := FormatDown(value.Seconds(limit.Least)), r.allowStart(start.Max, limit.Least)
 	measured := r.container.measured()
 	switch {
-	case measured != nil && measured.Used && limit.Least < start.Max && measured.Slowest <= Seconds(limit.Least):
+	case measured != nil && measured.Used && limit.Least < start.Max && measured.Slowest <= value.Seconds(limit.Least):
 		return []Finding{{ID: StartTight, Severity: Warning, Message: fmt.Sprintf(
 			"The slowest measured start took %s to %s, and %d x %ds always allows only %s.",
 			FormatDown(measured.Slowest), seconds(start.Max), p.FailureThreshold, p.PeriodSeconds, always),
@@ -216,7 +216,8 @@ func startKilled(r *result) []Finding {
 		return []Finding{{ID: StartKilled, Severity: Error, Message: fmt.Sprintf(
 			"%s of the starts that take %s are killed: %d x %ds always allows a start of up to %s, and never one of "+
 				"over %s.%s",
-			Percent(1-*r.share), start, p.FailureThreshold, p.PeriodSeconds, always, FormatUp(Seconds(limit.Greatest)),
+			Percent(1-*r.share), start, p.FailureThreshold, p.PeriodSeconds, always,
+			FormatUp(value.Seconds(limit.Greatest)),
 			wrongFormula(p, limit)),
 			Summary: fmt.Sprintf("%s of its starts are killed: a start of up to %s always survives, and yours take "+
 				"up to %s", Percent(1-*r.share), always, seconds(start.Max)),
@@ -224,9 +225,9 @@ func startKilled(r *result) []Finding {
 	case limit.Least-start.Max < time.Duration(p.PeriodSeconds)*time.Second:
 		return []Finding{{ID: StartTight, Severity: Warning, Message: fmt.Sprintf(
 			"%d x %ds: all starts of %s come up, but the longest has a margin of only %s.",
-			p.FailureThreshold, p.PeriodSeconds, start, FormatDown(Seconds(limit.Least-start.Max))),
+			p.FailureThreshold, p.PeriodSeconds, start, FormatDown(value.Seconds(limit.Least-start.Max))),
 			Summary: fmt.Sprintf("its longest start has a margin of only %s",
-				FormatDown(Seconds(limit.Least-start.Max))), Fix: fix, Field: field, App: app}}
+				FormatDown(value.Seconds(limit.Least-start.Max))), Fix: fix, Field: field, App: app}}
 	}
 	return nil
 }
@@ -288,8 +289,8 @@ func noStartupProbe(r *result) []Finding {
 	return []Finding{{ID: NoStartupProbe, Severity: Note, Message: fmt.Sprintf(
 		"There is no startup probe: the liveness probe can stop a start that takes more than %s, and always stops "+
 			"one of over %s.",
-		FormatDown(Seconds(limit.Least)), FormatUp(Seconds(limit.Greatest))),
-		Summary: fmt.Sprintf("a start of over %s can be killed", FormatDown(Seconds(limit.Least))),
+		FormatDown(value.Seconds(limit.Least)), FormatUp(value.Seconds(limit.Greatest))),
+		Summary: fmt.Sprintf("a start of over %s can be killed", FormatDown(value.Seconds(limit.Least))),
 		weight:  -limit.Least.Seconds(), Fix: startupProbeFor(max(2*time.Minute-10*time.Second, limit.Least)),
 		Field: "livenessProbe", App: []string{r.app("start %s", seconds(limit.Greatest+time.Millisecond))}}}
 }
@@ -409,7 +410,7 @@ func readinessGate(r *result) []Finding {
 
 // between formats the range of a time for people.
 func between(a bounds.Range) string {
-	least, greatest := FormatDown(Seconds(a.Least)), FormatUp(Seconds(a.Greatest))
+	least, greatest := FormatDown(value.Seconds(a.Least)), FormatUp(value.Seconds(a.Greatest))
 	if least == greatest {
 		return greatest
 	}
@@ -436,9 +437,10 @@ func shortRestart(r *result) []Finding {
 		}
 		return []Finding{{ID: ShortRestart, Severity: severity, Message: fmt.Sprintf(
 			"%s, the next start can have only %s%s, and the first one always has %s.",
-			upper(v.Case), FormatDown(Seconds(v.Least)), when, FormatDown(Seconds(first.Least))),
-			Summary: fmt.Sprintf("%s, the next start can have only %s, not %s", v.Case, FormatDown(Seconds(v.Least)),
-				FormatDown(Seconds(first.Least))),
+			upper(v.Case), FormatDown(value.Seconds(v.Least)), when, FormatDown(value.Seconds(first.Least))),
+			Summary: fmt.Sprintf("%s, the next start can have only %s, not %s", v.Case,
+				FormatDown(value.Seconds(v.Least)),
+				FormatDown(value.Seconds(first.Least))),
 			Fix: r.lengthenRestart(v, first.Least), weight: -v.Least.Seconds(),
 			Field: string(r.killer()) + "Probe", App: r.appRestart(bounds.StartCase(v.Case), first.Least)}}
 	}
@@ -484,7 +486,7 @@ func noTimeToRecover(r *result) []Finding {
 			"The liveness probe asks the same endpoint as the readiness probe and is as impatient: %s, also of a "+
 				"database behind the endpoint, can restart the container, and the readiness probe takes up to %s to "+
 				"remove it from its Service.",
-			outageOf(begins), FormatUp(Seconds(unready.Greatest))))}
+			outageOf(begins), FormatUp(value.Seconds(unready.Greatest))))}
 }
 
 // restartedFirst returns the finding about a liveness probe that needs some failures more.
@@ -502,7 +504,7 @@ func outageOf(d time.Duration) string {
 	if d < tenth {
 		return "the shortest outage"
 	}
-	return "an outage of " + FormatDown(Seconds(d))
+	return "an outage of " + FormatDown(value.Seconds(d))
 }
 
 // stoppedFirst finds containers whose liveness probe acts before the readiness probe in every
@@ -517,7 +519,7 @@ func stoppedFirst(r *result) []Finding {
 		(slack+liveness.PeriodSeconds)/liveness.PeriodSeconds, fmt.Sprintf(
 			"While the program is down, the liveness probe stops the container, after %s at the latest, before the "+
 				"readiness probe removes it from its Service: it needs %d failures, %ds apart.",
-			FormatUp(Seconds(r.UntilStopped(bounds.Refuse).Greatest)), readiness.FailureThreshold,
+			FormatUp(value.Seconds(r.UntilStopped(bounds.Refuse).Greatest)), readiness.FailureThreshold,
 			readiness.PeriodSeconds))}
 }
 
@@ -717,8 +719,8 @@ func slowReady(r *result) []Finding {
 	return []Finding{{
 		ID: SlowReady, Severity: Note, Fix: r.sooner(field), Field: field,
 		Message: fmt.Sprintf("A container that is up at once becomes ready only after up to %s. %s",
-			FormatUp(Seconds(atMost)), advice),
-		Summary: fmt.Sprintf("it waits up to %s to become Ready, although it is up", FormatUp(Seconds(atMost))),
+			FormatUp(value.Seconds(atMost)), advice),
+		Summary: fmt.Sprintf("it waits up to %s to become Ready, although it is up", FormatUp(value.Seconds(atMost))),
 	}}
 }
 
@@ -791,13 +793,14 @@ func shortGrace(r *result) []Finding {
 		return nil
 	}
 	message := fmt.Sprintf("%s of the grace period: the program has only %s between SIGTERM and SIGKILL.",
-		r.untilSIGTERM(), FormatDown(Seconds(left)))
+		r.untilSIGTERM(), FormatDown(value.Seconds(left)))
 	if grace := time.Duration(*r.simulation.Pod.Spec.TerminationGracePeriodSeconds) * time.Second; stopped >= grace {
 		message = fmt.Sprintf("The preStop hook uses the whole grace period of %s: the program has only the %s "+
-			"between SIGTERM and SIGKILL that the kubelet always leaves.", format(grace), FormatDown(Seconds(left)))
+			"between SIGTERM and SIGKILL that the kubelet always leaves.", format(grace),
+			FormatDown(value.Seconds(left)))
 	}
 	return []Finding{{ID: ShortGrace, Severity: Warning, Message: message,
-		Summary: fmt.Sprintf("its preStop hook leaves it %s of its grace period", FormatDown(Seconds(left))),
+		Summary: fmt.Sprintf("its preStop hook leaves it %s of its grace period", FormatDown(value.Seconds(left))),
 		Fix:     r.raiseGrace(stopped + 30*time.Second),
 		Field:   "lifecycle.preStop", App: []string{r.app("stop %s", seconds(left+time.Second)),
 			r.container.workload.Ref + "=delete at " + value.Format(r.warm())}}}
@@ -830,9 +833,11 @@ func killedInStop(r *result, stop *value.Interval) []Finding {
 		field, because = "lifecycle.preStop", fmt.Sprintf(" %s of the grace period.", r.untilSIGTERM())
 	}
 	return []Finding{{ID: ShortGrace, Severity: Error, Message: fmt.Sprintf(
-		"The program takes %s to exit after SIGTERM, and gets SIGKILL after %s.%s", stop, FormatDown(Seconds(left)),
+		"The program takes %s to exit after SIGTERM, and gets SIGKILL after %s.%s", stop,
+		FormatDown(value.Seconds(left)),
 		because), Field: field,
-		Summary: fmt.Sprintf("SIGKILL comes %s after SIGTERM, and it takes up to %s to exit", FormatDown(Seconds(left)),
+		Summary: fmt.Sprintf("SIGKILL comes %s after SIGTERM, and it takes up to %s to exit",
+			FormatDown(value.Seconds(left)),
 			seconds(stop.Max)),
 		Fix: r.raiseGrace(time.Duration(r.deleted.SIGTERM) + stop.Max + graceIsShort),
 		App: []string{r.app("stop %s", seconds(stop.Max)), r.container.workload.Ref + "=delete at " +
@@ -854,9 +859,10 @@ func kubeletRestart(r *result) []Finding {
 	return []Finding{{ID: KubeletRestart, Severity: Note, Message: fmt.Sprintf(
 		"A restart of the kubelet makes the healthy container not ready, for up to %s: the kubelet of %s forgets the "+
 			"results of its probes%s.",
-		FormatUp(Seconds(outage)), r.profile.Version, needs),
-		Summary: fmt.Sprintf("a restart of the kubelet makes it not Ready for up to %s", FormatUp(Seconds(outage))),
-		Fix:     "take Kubernetes v1.35 or later", Field: "readinessProbe",
+		FormatUp(value.Seconds(outage)), r.profile.Version, needs),
+		Summary: fmt.Sprintf("a restart of the kubelet makes it not Ready for up to %s",
+			FormatUp(value.Seconds(outage))),
+		Fix: "take Kubernetes v1.35 or later", Field: "readinessProbe",
 		App: []string{"kubelet down 3s at " + value.Format(r.warm())}}}
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"probesim.dev/internal/value"
 )
 
 // Severity is the severity of a finding.
@@ -164,7 +166,8 @@ func (c *container) versionsDiffer() (f Finding, version string, differs bool) {
 				}
 			}
 			differences = append(differences,
-				fmt.Sprintf("%q: %s and %s", row.text, row.id.Format(Seconds(before)), row.id.Format(Seconds(after))))
+				fmt.Sprintf("%q: %s and %s", row.text, row.id.Format(value.Seconds(before)),
+					row.id.Format(value.Seconds(after))))
 		}
 	}
 	f.Summary = fmt.Sprintf("its figures differ between %s and %s", oldest.profile.Version, newest.profile.Version)

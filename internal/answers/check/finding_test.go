@@ -10,6 +10,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/scenarios/whatif"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
@@ -25,7 +26,7 @@ func pod(container string) string {
 
 func checked(t *testing.T, manifest string, o check.Options) *check.Report {
 	t.Helper()
-	c, err := check.New([]check.File{{Name: "web.yaml", Data: []byte(manifest)}}, o)
+	c, err := check.New([]input.File{{Name: "web.yaml", Data: []byte(manifest)}}, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/answers/bounds"
+	"probesim.dev/internal/value"
+	value0 "probesim.dev/internal/value"
 	"probesim.dev/trace"
 )
 
@@ -21,7 +23,7 @@ func formula(b *bounds.Container, id RowID, all bounds.Range) string {
 		return sum(id, all.Least, "until the first run that counts", periods(killerOf(b)))
 	case Restart, Retry:
 		return fmt.Sprintf("%s: as for start, less the failures before the start that count too",
-			FormatDown(Seconds(all.Least)))
+			FormatDown(value.Seconds(all.Least)))
 	case Stall:
 		return sum(id, all.Least, "for the last answer in time", periods(b.Probe(trace.Liveness)))
 	case Silence:
@@ -32,10 +34,10 @@ func formula(b *bounds.Container, id RowID, all bounds.Range) string {
 		}
 		return sum(id, all.Least, "", periods(b.Probe(trace.Readiness)))
 	case Answer, ServingAnswer:
-		return fmt.Sprintf("%s = timeoutSeconds", FormatDown(Seconds(all.Least)))
+		return fmt.Sprintf("%s = timeoutSeconds", FormatDown(value.Seconds(all.Least)))
 	case Early:
 		return fmt.Sprintf("%s: the longest start, less the time until the status in the API shows that the "+
-			"container runs", FormatTime(Seconds(all.Greatest)))
+			"container runs", FormatTime(value.Seconds(all.Greatest)))
 	case Serving:
 		if p := b.Probe(trace.Liveness); p != nil && b.Survives(bounds.Stall).Least == all.Least {
 			return sum(id, all.Least, "for the last answer in time, of the liveness probe", periods(p))
@@ -43,17 +45,17 @@ func formula(b *bounds.Container, id RowID, all bounds.Range) string {
 		return sum(id, all.Least, "for the last answer in time", periods(b.Probe(trace.Readiness)))
 	case Ready:
 		return fmt.Sprintf("%s: until a run of each probe succeeds, at a tick or after a sync, and the API has the "+
-			"status", FormatTime(Seconds(all.Greatest)))
+			"status", FormatTime(value.Seconds(all.Greatest)))
 	case Unready:
 		if p := b.Probe(trace.Liveness); p != nil && b.UntilStopped(bounds.Refuse).Least < all.Greatest {
 			return fmt.Sprintf("%s: the readiness probe, or the liveness probe and the restart, whichever is first",
-				FormatTime(Seconds(all.Greatest)))
+				FormatTime(value.Seconds(all.Greatest)))
 		}
 		return sum(id, all.Greatest, "for the last run and the status", periodsAfter(b.Probe(trace.Readiness)))
 	case HungUnready:
 		if p := b.Probe(trace.Liveness); p != nil && b.UntilStopped(bounds.Hang).Least < all.Greatest {
 			return fmt.Sprintf("%s: the readiness probe, or the liveness probe and the restart, whichever is first",
-				FormatTime(Seconds(all.Greatest)))
+				FormatTime(value.Seconds(all.Greatest)))
 		}
 		return sum(id, all.Greatest, "for the last run, its timeout and the status",
 			periodsAfter(b.Probe(trace.Readiness)))
@@ -62,7 +64,7 @@ func formula(b *bounds.Container, id RowID, all bounds.Range) string {
 			periodsAfter(b.Probe(trace.Liveness)))
 	}
 	return fmt.Sprintf("%s: the failures of the liveness probe, the grace period, the next start and its probes",
-		FormatTime(Seconds(all.Greatest)))
+		FormatTime(value.Seconds(all.Greatest)))
 }
 
 // killerOf returns the probe that stops a container which does not come up, if it has one.
@@ -96,10 +98,10 @@ func periodsAfter(p *v1.Probe) term {
 // sum writes a value as the sum of some periods and the rest. Runs that last longer than their
 // period make the rest longer.
 func sum(id RowID, value time.Duration, rest string, t term) string {
-	text := id.Format(Seconds(value)) + " = " + t.text
+	text := id.Format(value0.Seconds(value)) + " = " + t.text
 	if left := value - t.value; left.Abs() >= time.Millisecond && rest != "" {
 		text += fmt.Sprintf(" %s %s %s", map[bool]string{true: "-", false: "+"}[left < 0],
-			FormatUp(Seconds(left.Abs())), rest)
+			FormatUp(value0.Seconds(left.Abs())), rest)
 	}
 	return text
 }

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"probesim.dev/internal/value"
-
 	"probesim.dev/internal/answers/bounds"
+	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 	"probesim.dev/trace"
 )
@@ -70,7 +69,7 @@ func (r *result) measure() error {
 	r.deleted = r.simulation.deleted()
 	if stop := r.container.stop(); stop != nil {
 		exit := func(after time.Duration) time.Duration {
-			return time.Duration(min(r.deleted.SIGTERM+Seconds(after), r.deleted.SIGKILL))
+			return time.Duration(min(r.deleted.SIGTERM+value.Seconds(after), r.deleted.SIGKILL))
 		}
 		r.deleted.Exit = &value.Interval{Min: exit(stop.Min), Max: exit(stop.Max)}
 	}

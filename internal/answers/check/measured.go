@@ -17,16 +17,16 @@ type Measured struct {
 	Start *value.Interval `json:"start,omitempty"` // contains all starts
 	// Slowest is how long the slowest start took at least: it is less than the end of Start,
 	// because a start is known to a period of the probe.
-	Slowest Seconds         `json:"slowest,omitempty"`
+	Slowest value.Seconds   `json:"slowest,omitempty"`
 	Unknown string          `json:"unknown,omitempty"` // why no start of the newest revision is measured
 	Stop    *value.Interval `json:"stop,omitempty"`    // from SIGTERM to the exit
 	// Margin is how much longer the slowest start could have been at least, with the settings of
 	// the pods; negative if that may be too long. It is nil if no probe stops it.
-	Margin *Seconds `json:"margin,omitempty"`
+	Margin *value.Seconds `json:"margin,omitempty"`
 	// the start that the probes of the pods always allow; 0: no probe stops it
-	Allowed  Seconds `json:"allowed,omitempty"`
-	Kills    int     `json:"kills"`    // by its probes, as events tell, in all revisions
-	Restarts int     `json:"restarts"` // in all revisions
+	Allowed  value.Seconds `json:"allowed,omitempty"`
+	Kills    int           `json:"kills"`    // by its probes, as events tell, in all revisions
+	Restarts int           `json:"restarts"` // in all revisions
 	// Used and UsedStop report whether Start and Stop count: neither the command line nor an
 	// annotation says how long it takes.
 	Used     bool `json:"used"`
@@ -77,7 +77,7 @@ func (m *Measured) take(w *measure.Workload, c *measure.Container) {
 	m.Slowest, m.Allowed, m.Margin = 0, 0, nil
 	for _, s := range c.Starts {
 		pods[s.Pod] = true
-		m.Slowest = max(m.Slowest, Seconds(s.Took.Min))
+		m.Slowest = max(m.Slowest, value.Seconds(s.Took.Min))
 	}
 	m.Pods, m.Starts, m.Revision = len(pods), len(c.Starts), w.Hash
 	m.Start, m.Stop = whole(c.Start), whole(c.Stop)
@@ -92,7 +92,7 @@ func (m *Measured) ClosestCall() string {
 	switch {
 	case m.Margin == nil || m.Start == nil:
 		return ""
-	case *m.Margin < Seconds(tenth):
+	case *m.Margin < value.Seconds(tenth):
 		return "its slowest start took up to " + seconds(m.Start.Max) + ", and its probes always allow " +
 			FormatDown(m.Allowed)
 	}

@@ -79,7 +79,7 @@ func (c *Checker) container(found *container) Container {
 		all := all(values)
 		var cases []Range
 		for _, v := range values {
-			cases = append(cases, Range{v.Case, v.Kubernetes, Seconds(v.Least), Seconds(v.Greatest)})
+			cases = append(cases, Range{v.Case, v.Kubernetes, value.Seconds(v.Least), value.Seconds(v.Greatest)})
 		}
 		text := row.text
 		if found.connects(row.probes) { // which passes while the program hangs
@@ -94,15 +94,15 @@ func (c *Checker) container(found *container) Container {
 		}
 		if row.limit {
 			out.Limits = append(out.Limits, Limit{
-				Row: row.id, Text: text, Always: Seconds(all.Least), Never: Seconds(all.Greatest),
+				Row: row.id, Text: text, Always: value.Seconds(all.Least), Never: value.Seconds(all.Greatest),
 				Formula: found.formula(row.id, all.Range), Cases: cases,
 			})
 			continue
 		}
-		t := Time{Row: row.id, Text: text, Best: Seconds(all.Least), Worst: Seconds(all.Greatest),
+		t := Time{Row: row.id, Text: text, Best: value.Seconds(all.Least), Worst: value.Seconds(all.Greatest),
 			Formula: found.formula(row.id, all.Range), Cases: cases}
 		if all.Mean > 0 {
-			t.Mean = new(Seconds(all.Mean))
+			t.Mean = new(value.Seconds(all.Mean))
 		}
 		out.Times = append(out.Times, t)
 	}
@@ -143,7 +143,7 @@ func (c *container) kill(limits []Limit) *Kill {
 	if killer == nil {
 		killer = c.spec.LivenessProbe
 	}
-	return &Kill{limits[i].Always, Seconds(usualFormula(killer))}
+	return &Kill{limits[i].Always, value.Seconds(usualFormula(killer))}
 }
 
 // courses sets what the newest version does.
@@ -154,7 +154,7 @@ func (c *Checker) courses(found *container, out *Container) {
 	}
 	out.Deleted = &newest.deleted
 	for _, t := range newest.restarts {
-		out.Restarts = append(out.Restarts, Seconds(t))
+		out.Restarts = append(out.Restarts, value.Seconds(t))
 	}
 	if worst := found.leastShare(); worst != nil {
 		out.StartShare = worst.share
@@ -179,8 +179,9 @@ func (c *Checker) verify(q Required, w *workload) Verification {
 	if q.annotation != nil {
 		pos = q.annotation.ValuePos
 	}
-	v := Verification{Requirement: q.String(), Row: q.Row, Required: Seconds(q.Duration), Containers: q.Containers,
-		File: w.file, Line: pos.Line, Column: pos.Column}
+	v := Verification{Requirement: q.String(), Row: q.Row, Required: value.Seconds(q.Duration),
+		Containers: q.Containers,
+		File:       w.file, Line: pos.Line, Column: pos.Column}
 	if v.Missing, v.Reason = q.unverifiable(w); v.Reason != "" {
 		return v
 	}
@@ -196,9 +197,9 @@ func (c *Checker) verify(q Required, w *workload) Verification {
 		v.Met, v.Container, v.Case, v.Kubernetes, v.Margin = margin >= 0, found.spec.Name, worst.Case, worst.Kubernetes,
 			nil
 		if margin.Abs() < bounds.Never {
-			v.Margin = new(Seconds(margin))
+			v.Margin = new(value.Seconds(margin))
 		}
-		v.Value = new(Seconds(q.Row.End(worst.Range)))
+		v.Value = new(value.Seconds(q.Row.End(worst.Range)))
 	}
 	for _, p := range q.Row.Probes() {
 		if prober.ProbeOf(decides.spec, p) != nil {
@@ -269,15 +270,15 @@ func (c *container) noValues(id RowID) string {
 const tenth = 100 * time.Millisecond
 
 // FormatDown formats a duration for people, rounded down.
-func FormatDown(s Seconds) string {
-	if s == Seconds(bounds.Never) {
+func FormatDown(s value.Seconds) string {
+	if s == value.Seconds(bounds.Never) {
 		return format(bounds.Never)
 	}
 	return format(time.Duration(s).Truncate(unit(s)))
 }
 
 // FormatUp formats a duration for people, rounded up.
-func FormatUp(s Seconds) string {
+func FormatUp(s value.Seconds) string {
 	u := unit(s)
 	if d := time.Duration(s); d != bounds.Never && d%u != 0 {
 		return format(d.Truncate(u) + u)
@@ -286,7 +287,7 @@ func FormatUp(s Seconds) string {
 }
 
 // FormatTime formats a time of a report for people: rounded up, or "never".
-func FormatTime(s Seconds) string {
+func FormatTime(s value.Seconds) string {
 	if s.IsNever() {
 		return "never"
 	}
@@ -294,7 +295,7 @@ func FormatTime(s Seconds) string {
 }
 
 // Format formats the guaranteed value of a row for people: a limit rounded down, a time rounded up.
-func (id RowID) Format(s Seconds) string {
+func (id RowID) Format(s value.Seconds) string {
 	if id.IsLimit() {
 		return FormatDown(s)
 	}
@@ -303,16 +304,16 @@ func (id RowID) Format(s Seconds) string {
 
 // FormatDifference formats the difference of two values for people, such as +15.0s, rounded to the
 // nearest tenth of a second or coarser. Neither may be bounds.Never.
-func FormatDifference(before, after Seconds) string {
+func FormatDifference(before, after value.Seconds) string {
 	d, sign := time.Duration(after-before), "+"
 	if d < 0 {
 		d, sign = -d, "-"
 	}
-	return sign + format(d.Round(unit(Seconds(d))))
+	return sign + format(d.Round(unit(value.Seconds(d))))
 }
 
 // unit is the precision of a duration in texts.
-func unit(s Seconds) time.Duration {
+func unit(s value.Seconds) time.Duration {
 	if time.Duration(s) < 10*time.Minute {
 		return tenth
 	}
@@ -336,7 +337,7 @@ func format(d time.Duration) string {
 }
 
 // Clock formats a time in the life of a container for people, to the second.
-func Clock(s Seconds) string {
+func Clock(s value.Seconds) string {
 	d := time.Duration(s).Round(time.Second)
 	switch {
 	case d == 0:

@@ -68,10 +68,10 @@ type Container struct {
 	Kill *Kill `json:"kill,omitempty"`
 	// Restarts are the starts of a container that never comes up, within 20 minutes after the
 	// first.
-	Restarts []Seconds `json:"restarts,omitempty"`
-	Findings []Finding `json:"findings,omitempty"`
-	Ignored  []Finding `json:"ignored,omitempty"` // findings that the manifest or Options.Ignore ignores
-	Known    []Finding `json:"known,omitempty"`   // findings that Options.Baseline has
+	Restarts []value.Seconds `json:"restarts,omitempty"`
+	Findings []Finding       `json:"findings,omitempty"`
+	Ignored  []Finding       `json:"ignored,omitempty"` // findings that the manifest or Options.Ignore ignores
+	Known    []Finding       `json:"known,omitempty"`   // findings that Options.Baseline has
 	spec     *v1.Container
 }
 
@@ -87,10 +87,10 @@ type Probe struct {
 
 // Limit is a row about how long something may last.
 type Limit struct {
-	Row    RowID   `json:"row"`
-	Text   string  `json:"text"`
-	Always Seconds `json:"always"` // up to this long it always goes well
-	Never  Seconds `json:"never"`  // longer, it never does
+	Row    RowID         `json:"row"`
+	Text   string        `json:"text"`
+	Always value.Seconds `json:"always"` // up to this long it always goes well
+	Never  value.Seconds `json:"never"`  // longer, it never does
 	// Formula says how Always comes about, with its numbers. It is empty if there is no limit.
 	Formula string  `json:"formula,omitempty"`
 	Cases   []Range `json:"cases"` // for each case and version
@@ -98,11 +98,11 @@ type Limit struct {
 
 // Time is a row about how long the kubelet takes.
 type Time struct {
-	Row   RowID    `json:"row"`
-	Text  string   `json:"text"`
-	Best  Seconds  `json:"best"`           // bounds.Never, also for Ready, whose best is not known
-	Mean  *Seconds `json:"mean,omitempty"` // over the phases of the event, on a node in the middle of the delays
-	Worst Seconds  `json:"worst"`
+	Row   RowID          `json:"row"`
+	Text  string         `json:"text"`
+	Best  value.Seconds  `json:"best"`           // bounds.Never, also for Ready, whose best is not known
+	Mean  *value.Seconds `json:"mean,omitempty"` // over the phases of the event, on a node in the middle of the delays
+	Worst value.Seconds  `json:"worst"`
 	// Formula says how Worst comes about, with its numbers. It is empty if it never comes.
 	Formula string  `json:"formula,omitempty"`
 	Cases   []Range `json:"cases"`
@@ -110,16 +110,16 @@ type Time struct {
 
 // Range is the range of a row in one case and one version.
 type Range struct {
-	Case       string  `json:"case,omitempty"`
-	Kubernetes string  `json:"kubernetes"`
-	Least      Seconds `json:"least"`
-	Greatest   Seconds `json:"greatest"`
+	Case       string        `json:"case,omitempty"`
+	Kubernetes string        `json:"kubernetes"`
+	Least      value.Seconds `json:"least"`
+	Greatest   value.Seconds `json:"greatest"`
 }
 
 // Deletion is what happens after the deletion of the pod.
 type Deletion struct {
-	SIGTERM Seconds `json:"sigterm"` // the stop signal, after the preStop hook
-	SIGKILL Seconds `json:"sigkill"` // if the program ignores the stop signal
+	SIGTERM value.Seconds `json:"sigterm"` // the stop signal, after the preStop hook
+	SIGKILL value.Seconds `json:"sigkill"` // if the program ignores the stop signal
 	// Exit is when the program has exited, with the time that Options.Stop says, or by SIGKILL. It
 	// is nil if the time is not known.
 	Exit *value.Interval `json:"exit,omitempty"`
@@ -130,8 +130,8 @@ type Deletion struct {
 
 // Kill is when a probe stops a container that never comes up, from the start of the container.
 type Kill struct {
-	From    Seconds `json:"from"`    // the earliest time
-	Formula Seconds `json:"formula"` // what initialDelaySeconds + periodSeconds x failureThreshold gives
+	From    value.Seconds `json:"from"`    // the earliest time
+	Formula value.Seconds `json:"formula"` // what initialDelaySeconds + periodSeconds x failureThreshold gives
 }
 
 // String returns the earliest time, and the one of the formula if it is wrong because it comes
@@ -146,22 +146,22 @@ func (k *Kill) String() string {
 
 // Verification is the result for a requirement.
 type Verification struct {
-	Requirement string   `json:"requirement"`
-	Row         RowID    `json:"row"`
-	Required    Seconds  `json:"required"`
-	Met         bool     `json:"met"`
-	Containers  []string `json:"containers,omitempty"` // that it is about
-	Missing     []string `json:"missing,omitempty"`    // those without a probe for it
+	Requirement string        `json:"requirement"`
+	Row         RowID         `json:"row"`
+	Required    value.Seconds `json:"required"`
+	Met         bool          `json:"met"`
+	Containers  []string      `json:"containers,omitempty"` // that it is about
+	Missing     []string      `json:"missing,omitempty"`    // those without a probe for it
 	// Reason says why there is nothing to verify: a container has no probe for it, or one that can
 	// never run. Such a requirement is not met, and has no container and no value.
-	Reason     string   `json:"reason,omitempty"`
-	Container  string   `json:"container,omitempty"` // the container that decides
-	Value      *Seconds `json:"value,omitempty"`
-	Case       string   `json:"case,omitempty"`
-	Kubernetes string   `json:"kubernetes,omitempty"`
+	Reason     string         `json:"reason,omitempty"`
+	Container  string         `json:"container,omitempty"` // the container that decides
+	Value      *value.Seconds `json:"value,omitempty"`
+	Case       string         `json:"case,omitempty"`
+	Kubernetes string         `json:"kubernetes,omitempty"`
 	// Margin is the distance from the value to the requirement, negative if the requirement is not
 	// met. It is nil if no container has the row, or the value has no limit.
-	Margin *Seconds `json:"margin,omitempty"`
+	Margin *value.Seconds `json:"margin,omitempty"`
 	// File, Line and Column are the position of the probe that decides, or else of the annotation
 	// with the requirement, or else of the workload.
 	File   string `json:"file"`
@@ -173,10 +173,6 @@ type Verification struct {
 	App    []string `json:"app,omitempty"`
 	Delays string   `json:"delays,omitempty"`
 }
-
-// Seconds is a duration that JSON has as a number of seconds, or as null for a limit that does not
-// exist.
-type Seconds = value.Seconds
 
 // Title returns the name of a workload for people, with its namespace unless that is the default
 // one.

@@ -10,6 +10,8 @@ import (
 
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/require"
+	"probesim.dev/internal/value"
+	value0 "probesim.dev/internal/value"
 	"probesim.dev/trace"
 )
 
@@ -76,11 +78,11 @@ func RequirementsOf(list []require.Requirement) (all Requirements) {
 
 // Holds reports whether a value meets the requirement: the Always of a limit, or the Worst of a
 // time.
-func (r Requirement) Holds(value Seconds) bool {
+func (r Requirement) Holds(value value.Seconds) bool {
 	if r.Row.IsLimit() {
-		return value >= Seconds(r.Duration)
+		return value >= value0.Seconds(r.Duration)
 	}
-	return value <= Seconds(r.Duration)
+	return value <= value0.Seconds(r.Duration)
 }
 
 // Margin returns by how much values meet the requirement, or miss it if the margin is negative, and

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"probesim.dev/internal/value"
-
 	"probesim.dev/internal/answers/bounds"
+	"probesim.dev/internal/value"
 	"probesim.dev/trace"
 )
 

@@ -6,27 +6,19 @@ import (
 	"slices"
 	"time"
 
-	"probesim.dev/internal/require"
-	"probesim.dev/internal/value"
-	"probesim.dev/internal/workloads"
-
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/require"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
+	"probesim.dev/internal/workloads"
 	"probesim.dev/scenarios"
 )
 
-// The annotations of a workload, or else of its pod template, that probesim reads.
-const (
-	RequireAnnotation = workloads.RequireAnnotation
-	StartAnnotation   = workloads.StartAnnotation
-	StopAnnotation    = workloads.StopAnnotation
-	IgnoreAnnotation  = workloads.IgnoreAnnotation
-)
-
-var annotationKeys = []string{RequireAnnotation, StartAnnotation, StopAnnotation, IgnoreAnnotation}
+var annotationKeys = []string{workloads.RequireAnnotation, workloads.StartAnnotation, workloads.StopAnnotation,
+	workloads.IgnoreAnnotation}
 
 // Terms are what is known of a workload, and what it must meet: what the Options say, and what its
 // annotations say.
@@ -89,10 +81,10 @@ func (o *Options) TermsOf(file string, w *manifests.Workload) (*Terms, scenarios
 	if w.Kind == "Deployment" {
 		a.Rollouts = append(require.Texts(o.Rollouts), a.Rollouts...)
 	}
-	a.start = a.durations(StartAnnotation, o.Start.Within(w.Pod.Namespace, w.Name), a.ownStart)
-	a.stop = a.durations(StopAnnotation, o.Stop.Within(w.Pod.Namespace, w.Name), a.ownStop)
+	a.start = a.durations(workloads.StartAnnotation, o.Start.Within(w.Pod.Namespace, w.Name), a.ownStart)
+	a.stop = a.durations(workloads.StopAnnotation, o.Stop.Within(w.Pod.Namespace, w.Name), a.ownStop)
 	a.measure()
-	asked, own := a.covered(o.Require, nil), a.covered(a.ownRequire, a.found[RequireAnnotation])
+	asked, own := a.covered(o.Require, nil), a.covered(a.ownRequire, a.found[workloads.RequireAnnotation])
 	if o.AllowAnnotations {
 		a.Required = replace(asked, own)
 	} else {
@@ -136,11 +128,11 @@ func (a *annotated) read() {
 		var names []string
 		var err error
 		switch one.Key {
-		case IgnoreAnnotation:
+		case workloads.IgnoreAnnotation:
 			var ids []FindingID
 			ids, err = ParseIDs(one.Value)
 			a.ignored = append(a.ignored, ids...)
-		case RequireAnnotation:
+		case workloads.RequireAnnotation:
 			required, err = require.Parse(one.Value)
 			for _, q := range required {
 				names = append(names, q.Container)
@@ -162,12 +154,12 @@ func (a *annotated) read() {
 			continue
 		}
 		switch a.found[one.Key] = &one; one.Key {
-		case RequireAnnotation:
+		case workloads.RequireAnnotation:
 			_, rollouts := require.Split(required)
 			a.ownRequire, a.Rollouts = RequirementsOf(required), require.Texts(rollouts)
-		case StartAnnotation:
+		case workloads.StartAnnotation:
 			a.ownStart = durations
-		case StopAnnotation:
+		case workloads.StopAnnotation:
 			a.ownStop = durations
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/require"
 	"probesim.dev/internal/value"
 )
@@ -279,7 +280,7 @@ func TestWrongAnnotations(t *testing.T) {
 	} {
 		manifest := strings.Replace(meshed(t), "  name: orders\n", "  name: orders\n  annotations: {"+annotation+"}\n",
 			1)
-		_, err := check.New([]check.File{{Name: "web.yaml", Data: []byte(manifest)}}, check.Options{})
+		_, err := check.New([]input.File{{Name: "web.yaml", Data: []byte(manifest)}}, check.Options{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", annotation, err, want)
 		}
@@ -317,7 +318,7 @@ func TestParseDurations(t *testing.T) {
 
 // TestUnknownContainers checks that an option about a container which no workload has is an error.
 func TestUnknownContainers(t *testing.T) {
-	files := []check.File{{Name: "web.yaml", Data: []byte(meshed(t))}}
+	files := []input.File{{Name: "web.yaml", Data: []byte(meshed(t))}}
 	for _, o := range []check.Options{{Start: durations(t, "ap=3s")}, {Stop: durations(t, "ap=3s")},
 		{Require: requirements(t, "ap/stall>=3s")}} {
 		if err := o.UnknownContainers(files); err == nil ||

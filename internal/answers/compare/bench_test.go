@@ -9,6 +9,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/compare"
+	"probesim.dev/internal/input"
 )
 
 // BenchmarkTenWorkloads checks at least ten workloads of well-known charts before and after a
@@ -19,20 +20,20 @@ func BenchmarkTenWorkloads(b *testing.B) {
 		b.Fatal(err)
 	}
 	typical, _ := fakeruntime.DelaySet("typical")
-	var before, after []check.File
+	var before, after []input.File
 	for _, name := range names {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			b.Fatal(err)
 		}
-		before = append(before, check.File{Name: name, Data: data})
-		after = append(after, check.File{Name: name,
+		before = append(before, input.File{Name: name, Data: data})
+		after = append(after, input.File{Name: name,
 			Data: bytes.ReplaceAll(data, []byte("timeoutSeconds: 5"), []byte("timeoutSeconds: 4"))})
 		if c, err := check.New(before, check.Options{}); err == nil && c.Workloads() >= 10 {
 			break
 		}
 	}
-	report := func(files []check.File) *check.Report {
+	report := func(files []input.File) *check.Report {
 		c, err := check.New(files, check.Options{Nodes: typical})
 		if err != nil {
 			b.Fatal(err)

@@ -6,10 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"probesim.dev/internal/value"
-
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/value"
 )
 
 // Change says how something differs.
@@ -89,15 +88,15 @@ type Row struct {
 
 // Guaranteed is the value of a row that holds on every node and in every phase. It is nil if there
 // is none.
-func (r *Row) Guaranteed() (before, after *check.Seconds) {
-	of := func(x *value.Interval) *check.Seconds {
+func (r *Row) Guaranteed() (before, after *value.Seconds) {
+	of := func(x *value.Interval) *value.Seconds {
 		switch {
 		case x == nil:
 			return nil
 		case r.Limit:
-			return new(check.Seconds(x.Min))
+			return new(value.Seconds(x.Min))
 		}
-		return new(check.Seconds(x.Max))
+		return new(value.Seconds(x.Max))
 	}
 	return of(r.Before), of(r.After)
 }
@@ -331,11 +330,11 @@ func (r *Row) judge(comparable bool) {
 // missing is the value of a row that a container does not have. Without a startup and a readiness
 // probe, a container is ready when it runs. Otherwise no probe means that nothing ever happens,
 // which is good for a limit and bad for a time.
-func (r *Row) missing() *check.Seconds {
+func (r *Row) missing() *value.Seconds {
 	if r.Row == check.Ready {
-		return new(check.Seconds(0))
+		return new(value.Seconds(0))
 	}
-	return new(check.Seconds(bounds.Never))
+	return new(value.Seconds(bounds.Never))
 }
 
 // without returns the findings that a list does not have. Messages may differ: they contain

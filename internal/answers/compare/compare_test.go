@@ -9,9 +9,10 @@ import (
 
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/show/summary"
+	"probesim.dev/internal/value"
 )
 
-func s(seconds float64) check.Seconds { return check.Seconds(seconds * float64(time.Second)) }
+func s(seconds float64) value.Seconds { return value.Seconds(seconds * float64(time.Second)) }
 
 func limit(row check.RowID, always, never float64) check.Limit {
 	return check.Limit{Row: row, Always: s(always), Never: s(never)}

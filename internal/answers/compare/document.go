@@ -131,11 +131,11 @@ func (c *Container) table(head string, limits bool) *document.Table {
 	t := &document.Table{Left: 1, Head: []string{head, "", "before", "after", ""}}
 	t.Legend = []document.Bar{{Class: "before", Title: "before"}, {Class: "after", Title: "after"},
 		{Class: "rest", Title: "depends on timing"}}
-	end := check.Seconds(1)
+	end := value.Seconds(1)
 	for _, r := range rows {
 		for _, x := range []*value.Interval{r.Before, r.After} {
 			if x != nil {
-				end = max(end, finite(check.Seconds(x.Min)), finite(check.Seconds(x.Max)))
+				end = max(end, finite(value.Seconds(x.Min)), finite(value.Seconds(x.Max)))
 			}
 		}
 	}
@@ -147,7 +147,7 @@ func (c *Container) table(head string, limits bool) *document.Table {
 				continue
 			}
 			class := []string{"before", "after"}[track]
-			if check.Seconds(x.Min).IsNever() && !check.Seconds(x.Max).IsNever() { // the best of Ready is not known
+			if value.Seconds(x.Min).IsNever() && !value.Seconds(x.Max).IsNever() { // the best of Ready is not known
 				x = &value.Interval{Max: x.Max}
 			}
 			least, greatest := float64(x.Min)/float64(end), float64(x.Max)/float64(end)
@@ -166,7 +166,7 @@ func (c *Container) table(head string, limits bool) *document.Table {
 	return t
 }
 
-func finite(s check.Seconds) check.Seconds {
+func finite(s value.Seconds) value.Seconds {
 	if s.IsNever() {
 		return 0
 	}
@@ -174,7 +174,7 @@ func finite(s check.Seconds) check.Seconds {
 }
 
 // Format formats a guaranteed value of a row.
-func (r *Row) Format(s *check.Seconds) string {
+func (r *Row) Format(s *value.Seconds) string {
 	if s == nil {
 		return "-"
 	}

@@ -8,6 +8,7 @@ import (
 
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/show/summary"
+	"probesim.dev/internal/value"
 )
 
 // Scenario compares the runs of a scenario with both manifests, in one version of Kubernetes. The
@@ -76,7 +77,7 @@ type figure struct {
 // MarshalJSON implements json.Marshaler.
 func (v figure) MarshalJSON() ([]byte, error) {
 	if v.time {
-		return check.Seconds(v.n).MarshalJSON()
+		return value.Seconds(v.n).MarshalJSON()
 	}
 	return fmt.Appendf(nil, "%d", v.n), nil
 }
@@ -88,7 +89,7 @@ func (v figure) String() string {
 	case v.n == int64(summary.Never):
 		return "never"
 	}
-	return check.FormatUp(check.Seconds(v.n))
+	return check.FormatUp(value.Seconds(v.n))
 }
 
 func (d *Difference) String() string {

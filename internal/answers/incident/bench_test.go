@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/show/report"
 )
 
@@ -49,7 +50,7 @@ func BenchmarkRead(b *testing.B) {
 			debug.FreeOSMemory()
 			for b.Loop() {
 				var m runtime.MemStats
-				r := Read([]File{{Name: "f", Data: text}})
+				r := Read([]input.File{{Name: "f", Data: text}})
 				runtime.ReadMemStats(&m)
 				b.ReportMetric(float64(m.HeapSys-m.HeapReleased)/(1<<20), "MB-heap")
 				b.ReportMetric(float64(len(r.Facts)), "facts")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/show/report"
 )
 
@@ -36,7 +37,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(collapsed(data))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r := Read([]File{{Name: "fuzz", Data: data}})
+		r := Read([]input.File{{Name: "fuzz", Data: data}})
 		lines := strings.Count(string(fromUTF16(data)), "\n") + 1
 		inside := func(p Place) bool { return p.File == "fuzz" && p.Line >= 0 && p.Line <= lines }
 		for _, p := range r.Problems {
@@ -65,7 +66,7 @@ func FuzzRead(f *testing.F) {
 				}
 			}
 		}
-		if again := Read([]File{{Name: "fuzz", Data: data}}); summary(again) != summary(r) {
+		if again := Read([]input.File{{Name: "fuzz", Data: data}}); summary(again) != summary(r) {
 			t.Errorf("a second reading differs:\n%s\n%s", summary(r), summary(again))
 		}
 		if err := report.Timeline(io.Discard, r.RunOf(r.Pods), report.Options{}); err != nil {

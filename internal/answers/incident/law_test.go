@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"probesim.dev/internal/input"
 )
 
 // texts returns the texts of real incidents below testdata, and those in the folder that
@@ -84,14 +86,14 @@ func signature(r *Recording) []string {
 func TestCollapsedTexts(t *testing.T) {
 	for name, data := range texts(t) {
 		t.Run(name, func(t *testing.T) {
-			want := signature(Read([]File{{Name: "f", Data: data}}))
+			want := signature(Read([]input.File{{Name: "f", Data: data}}))
 			quoted := "> " + strings.ReplaceAll(strings.TrimSuffix(string(data), "\n"), "\n", "\n> ")
-			compare(t, "quoted", want, signature(Read([]File{{Name: "f", Data: []byte(quoted)}})))
+			compare(t, "quoted", want, signature(Read([]input.File{{Name: "f", Data: []byte(quoted)}})))
 			if strings.HasSuffix(name, ".yaml") || bytes.Contains(data, []byte("containerStatuses:\n")) ||
 				bytes.Contains(data, []byte("apiVersion: ")) {
 				return
 			}
-			compare(t, "collapsed", want, signature(Read([]File{{Name: "f", Data: collapsed(data)}})))
+			compare(t, "collapsed", want, signature(Read([]input.File{{Name: "f", Data: collapsed(data)}})))
 		})
 	}
 }

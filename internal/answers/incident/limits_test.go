@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/long"
 	"probesim.dev/internal/show/report"
 )
@@ -45,7 +46,7 @@ func TestLimits(t *testing.T) {
 			if len(test.input) > 16<<20 && !long.Enabled() {
 				t.Skip("large files are read with PROBESIM_LONG")
 			}
-			r := Read([]File{{Name: "f", Data: []byte(test.input)}})
+			r := Read([]input.File{{Name: "f", Data: []byte(test.input)}})
 			var b strings.Builder
 			if err := report.Timeline(&b, r.RunOf(r.Pods), report.Options{}); err != nil {
 				t.Error(err)

@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 	"pgregory.net/rapid"
+
+	"probesim.dev/internal/input"
 )
 
 var _ = flag.Set("rapid.seed", "1")
@@ -48,7 +50,7 @@ Events:
   Normal   Started    %s (x2 over %s)  kubelet  %s
 `, created.Format(time.RFC1123Z), restarted.Truncate(time.Second).Format(time.RFC1123Z), age(last), age(first),
 			age(restarted), age(started), message)
-		rec := Read([]File{{Name: "describe.txt", Data: []byte(text)}})
+		rec := Read([]input.File{{Name: "describe.txt", Data: []byte(text)}})
 		events := 0
 		for _, f := range rec.Facts {
 			if f.Kind != Event {

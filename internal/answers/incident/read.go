@@ -13,6 +13,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/internal/input"
 	"probesim.dev/trace"
 )
 
@@ -32,7 +33,7 @@ const (
 
 // Read reads files in any mixture of the formats. It always returns a recording, which may be
 // empty; its problems say what was not used.
-func Read(files []File) *Recording {
+func Read(files []input.File) *Recording {
 	r := &reader{rec: &Recording{}, events: map[string]*Fact{}, byUID: map[string]*Pod{}, bare: map[string][]*Pod{},
 		ids: map[string]string{}}
 	total := 0
@@ -125,7 +126,7 @@ func fromUTF16(data []byte) []byte {
 	return []byte(string(utf16.Decode(units)))
 }
 
-func (r *reader) readFile(f File) {
+func (r *reader) readFile(f input.File) {
 	f.Data = fromUTF16(f.Data)
 	if why := notText(f.Data); why != "" {
 		r.problem(Place{f.Name, 0}, true, "%s", why)

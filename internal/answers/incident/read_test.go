@@ -12,6 +12,8 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"probesim.dev/internal/input"
+	input0 "probesim.dev/internal/input"
 	"probesim.dev/internal/show/report"
 )
 
@@ -19,14 +21,14 @@ import (
 // -rewrite to change the outputs.
 func TestRead(t *testing.T) {
 	datadriven.Walk(t, "testdata/read", func(t *testing.T, path string) {
-		var files []File
+		var files []input.File
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			input := strings.ReplaceAll(d.Input, "\\n\n", "\n\n") // a blank line would end the input
 			switch d.Cmd {
 			case "file": // a file of a recording, which the next command reads
 				var name string
 				d.ScanArgs(t, "name", &name)
-				files = append(files, File{Name: name, Data: []byte(input + "\n")})
+				files = append(files, input0.File{Name: name, Data: []byte(input + "\n")})
 				return ""
 			case "load": // a file below testdata
 				var name string
@@ -35,9 +37,9 @@ func TestRead(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				return summary(Read([]File{{Name: filepath.Base(name), Data: data}}))
+				return summary(Read([]input0.File{{Name: filepath.Base(name), Data: data}}))
 			case "read", "timeline":
-				files = append(files, File{Name: "stdin", Data: []byte(input + "\n")})
+				files = append(files, input0.File{Name: "stdin", Data: []byte(input + "\n")})
 				if input == "" {
 					files = files[:len(files)-1]
 				}
@@ -166,7 +168,7 @@ func TestNotText(t *testing.T) {
 		little, big = binary.LittleEndian.AppendUint16(little, u), binary.BigEndian.AppendUint16(big, u)
 	}
 	for _, data := range [][]byte{little, big} {
-		if r := Read([]File{{Name: "utf16", Data: data}}); len(r.Facts) != 1 || r.Facts[0].Message != "é" ||
+		if r := Read([]input.File{{Name: "utf16", Data: data}}); len(r.Facts) != 1 || r.Facts[0].Message != "é" ||
 			len(r.Problems) > 0 {
 			t.Errorf("facts %v, problems %v", r.Facts, r.Problems)
 		}
@@ -175,7 +177,7 @@ func TestNotText(t *testing.T) {
 		"\x1f\x8b\x08": "gzip", "PK\x03\x04": "extract it", "\x28\xb5\x2f\xfd": "extract it",
 		"\x7fELF\x02\x00": "not text", "": "empty",
 	} {
-		r := Read([]File{{Name: "data", Data: []byte(data)}})
+		r := Read([]input.File{{Name: "data", Data: []byte(data)}})
 		if len(r.Problems) != 1 || !r.Problems[0].Lost || !strings.Contains(r.Problems[0].String(), want) {
 			t.Errorf("%q: problems %v, want %s", data, r.Problems, want)
 		}
@@ -184,7 +186,7 @@ func TestNotText(t *testing.T) {
 
 // A manifest of a pod that another file names tells no facts, but its probes.
 func TestManifestBesideEvents(t *testing.T) {
-	rec := Read([]File{
+	rec := Read([]input.File{
 		{Name: "describe.txt", Data: []byte("Name:         web\nNamespace:    default\nEvents:\n  Type    Reason   " +
 			"Age  From     Message\n  ----    ------   ---  ----     -------\n  Normal  Started  9s   kubelet  " +
 			"Started container app\n")},

@@ -8,14 +8,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/internal/input"
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/printable"
 	"probesim.dev/trace"
 )
-
-// File is a file to read.
-type File = input.File
 
 // Recording is what files tell about pods.
 type Recording struct {

@@ -20,6 +20,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/answers/measure"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/long"
 	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/scenarios"
@@ -137,7 +138,7 @@ func TestKnownStarts(t *testing.T) {
 			for _, spec := range p.Specs() {
 				c.record(spec, records)
 			}
-			report := measure.Of(incident.Read([]incident.File{{Name: "pods.json", Data: c.text.Bytes()}}),
+			report := measure.Of(incident.Read([]input.File{{Name: "pods.json", Data: c.text.Bytes()}}),
 				measure.Options{Delays: typical})
 			for _, of := range report.Workloads {
 				for _, container := range of.Containers {

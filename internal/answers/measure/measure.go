@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"probesim.dev/internal/value"
-
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
@@ -16,6 +14,7 @@ import (
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 	"probesim.dev/trace"
 )

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"probesim.dev/internal/value"
-
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/answers/measure"
+	"probesim.dev/internal/input"
+	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 )
 
@@ -40,7 +40,7 @@ func running(name, at string, restarts int, last string) string {
 }
 
 func of(text string, o measure.Options) *measure.Report {
-	return measure.Of(incident.Read([]incident.File{{Name: "pods.yaml", Data: []byte(text)}}), o)
+	return measure.Of(incident.Read([]input.File{{Name: "pods.yaml", Data: []byte(text)}}), o)
 }
 
 // TestStarts checks the range of a start, or why it is not known.
@@ -112,7 +112,7 @@ func TestStarts(t *testing.T) {
 // the first runs, so a short start is known to a period.
 func TestRecordings(t *testing.T) {
 	const dir = "../incident/testdata/recordings/"
-	var files []incident.File
+	var files []input.File
 	for _, pattern := range []string{"k3s-bundle/*.json", "knative-pod-statuses/*.yaml",
 		"minikube-init-crashloop/*.json", "rollout-watch-ns/*.jsonl", "troubleshoot-pod-statuses/*.json"} {
 		names, err := filepath.Glob(dir + pattern)
@@ -124,7 +124,7 @@ func TestRecordings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			files = append(files, incident.File{Name: name, Data: data})
+			files = append(files, input.File{Name: name, Data: data})
 		}
 	}
 	var got []string
@@ -285,7 +285,7 @@ func TestVersions(t *testing.T) {
 		{node + old, "[] [nodes.yaml:5: the rules of kubelets of v1.20 are not known: those of " +
 			strings.Join(profile.Names(), ", ") + " count]"},
 	} {
-		list, problems := measure.Versions([]incident.File{{Name: "nodes.yaml", Data: []byte(test.text)}})
+		list, problems := measure.Versions([]input.File{{Name: "nodes.yaml", Data: []byte(test.text)}})
 		names := []string{}
 		for _, p := range list {
 			names = append(names, p.Version)
@@ -316,7 +316,7 @@ func BenchmarkTwoHundredPods(b *testing.B) {
 		text.WriteString(pod(fmt.Sprint("web-", i), "{name: app, image: i, "+readiness+", "+startup+"}", "00:30",
 			running("app", "00:10", 0, "")))
 	}
-	rec := incident.Read([]incident.File{{Name: "pods.yaml", Data: []byte(text.String())}})
+	rec := incident.Read([]input.File{{Name: "pods.yaml", Data: []byte(text.String())}})
 	for b.Loop() {
 		measure.Of(rec, measure.Options{})
 	}

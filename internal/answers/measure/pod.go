@@ -5,13 +5,12 @@ import (
 	"slices"
 	"time"
 
-	"probesim.dev/internal/value"
-
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/value"
 )
 
 // Why a start, or its least time, is not known.

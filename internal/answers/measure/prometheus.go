@@ -15,10 +15,9 @@ import (
 	"strings"
 	"time"
 
-	"probesim.dev/internal/value"
-
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/value"
 	"probesim.dev/prober"
 	"probesim.dev/trace"
 )

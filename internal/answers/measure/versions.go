@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"probesim.dev/internal/answers/incident"
+	"probesim.dev/internal/input"
 	"probesim.dev/kube/profile"
 )
 
@@ -22,7 +23,7 @@ var mentions = []*regexp.Regexp{
 
 // Versions returns the versions of the kubelets that files name, oldest first, or nothing. A
 // problem has the place of a version whose rules are not known: then no version is returned.
-func Versions(files []incident.File) (list []profile.Profile, problems []incident.Problem) {
+func Versions(files []input.File) (list []profile.Profile, problems []incident.Problem) {
 	var names []string
 	for _, mention := range mentions {
 		for _, f := range files {

@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/require"
 )
 
 // BenchmarkTune tunes a usual container for usual requirements.
 func BenchmarkTune(b *testing.B) {
-	f := check.File{Name: "web.yaml",
+	f := input.File{Name: "web.yaml",
 		Data: []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n    " +
 			"image: web:1\n" +
 			"    livenessProbe: {httpGet: {port: 80}, initialDelaySeconds: 5, periodSeconds: 10, timeoutSeconds: " +

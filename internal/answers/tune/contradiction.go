@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/value"
 )
 
 // why returns why no setting meets the requirements, in a sentence for each single one that no
@@ -75,7 +76,7 @@ func together(list check.Requirements) string {
 }
 
 func (s *subject) marginOf(x setting, q check.Requirement) Margin {
-	return Margin{Requirement: q.String(), Value: s.guaranteed(x, q.Row), Margin: check.Seconds(s.margin(x, q))}
+	return Margin{Requirement: q.String(), Value: s.guaranteed(x, q.Row), Margin: value.Seconds(s.margin(x, q))}
 }
 
 // wider finds the next round threshold or delay above a changed one, and the margin that it leaves:
@@ -92,7 +93,7 @@ func (s *search) wider(c *Container) *Wider {
 			func(a, b check.Requirement) int { return cmp.Compare(s.margin(c.now, a), s.margin(c.now, b)) })
 		for _, q := range about {
 			if m := s.margin(x, q); m > s.margin(c.now, q) {
-				return &Wider{Field: p.String(), Value: x.at(p), Requirement: q.String(), Margin: check.Seconds(m)}
+				return &Wider{Field: p.String(), Value: x.at(p), Requirement: q.String(), Margin: value.Seconds(m)}
 			}
 		}
 	}

@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/value"
+	value0 "probesim.dev/internal/value"
 )
 
 // Cost is a row that gets worse with the changes: the limit that always holds, or the worst time.
 type Cost struct {
 	Row    check.RowID   `json:"row"`
-	Before check.Seconds `json:"before"`
-	After  check.Seconds `json:"after"`
+	Before value.Seconds `json:"before"`
+	After  value.Seconds `json:"after"`
 }
 
 func (c Cost) String() string {
@@ -25,7 +27,7 @@ func (c Cost) String() string {
 }
 
 // noise is the greatest difference that is no cost.
-const noise = check.Seconds(100 * time.Millisecond)
+const noise = value.Seconds(100 * time.Millisecond)
 
 // costs returns the rows that are worse in a setting than in the one of the manifest.
 func (s *subject) costs(x setting) (list []Cost) {
@@ -61,7 +63,7 @@ func (s *subject) note(x setting, asked check.Requirements) string {
 		return slices.IndexFunc(asked, func(q check.Requirement) bool { return q.Row == row })
 	}
 	at, value := required(check.Start), s.guaranteed(x, check.Restart)
-	if at < 0 || required(check.Restart) >= 0 || value >= check.Seconds(asked[at].Duration) {
+	if at < 0 || required(check.Restart) >= 0 || value >= value0.Seconds(asked[at].Duration) {
 		return ""
 	}
 	return fmt.Sprintf("%s is about the first start. After a kill or a crash, a start may take up to %s: to allow as "+

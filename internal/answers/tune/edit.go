@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v4"
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/inplace"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/scenarios/manifests"
 )
@@ -17,7 +17,7 @@ import (
 // Edit returns a file of manifests with the fields of the report changed in place. It keeps
 // comments and everything else as it is. The comments are those beside a changed number, which may
 // no longer be right.
-func (r *Report) Edit(f check.File) (edited []byte, comments []inplace.Comment, err error) {
+func (r *Report) Edit(f input.File) (edited []byte, comments []inplace.Comment, err error) {
 	m, err := manifests.Read(f.Name, f.Data)
 	if err != nil {
 		return nil, nil, err

@@ -15,6 +15,7 @@ import (
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/tune"
 	"probesim.dev/internal/inplace"
+	"probesim.dev/internal/input"
 )
 
 // Edit changes and inserts fields in each style of YAML, and keeps every other byte.
@@ -111,13 +112,13 @@ spec:
 	}
 }
 
-func edited(t *testing.T, text, require string) (check.File, *tune.Report) {
+func edited(t *testing.T, text, require string) (input.File, *tune.Report) {
 	t.Helper()
 	q, err := parseRequirements(require)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := check.File{Name: "web.yaml", Data: []byte(text)}
+	f := input.File{Name: "web.yaml", Data: []byte(text)}
 	r := tuned(t, f, check.Options{Require: q})
 	if !r.Met() || !r.Changed() {
 		t.Fatalf("%+v", r.Workloads)

@@ -8,6 +8,7 @@ import (
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/value"
 )
 
 // Grace is a change of the grace period of a pod: all programs exit by themselves when the pod is
@@ -19,8 +20,8 @@ type Grace struct {
 	// Container is the one of those without enough time that takes the longest, Stop how long it
 	// takes after SIGTERM, and Left the time that it has between SIGTERM and SIGKILL.
 	Container string        `json:"container"`
-	Stop      check.Seconds `json:"stop"`
-	Left      check.Seconds `json:"left"`
+	Stop      value.Seconds `json:"stop"`
+	Left      value.Seconds `json:"left"`
 }
 
 // graceField is the field of a pod, and of the liveness probe.
@@ -60,9 +61,9 @@ func (t *Tuner) grace(w *manifests.Workload, terms *check.Terms) (*Grace, error)
 				d := admitted.Deleted(c.Name, t.options.Nodes, terms)
 				left := d.SIGKILL - d.SIGTERM
 				if least := math.Ceil((time.Duration(d.SIGTERM) + more(stop.Max, t.Margin)).Seconds()); left <
-					check.Seconds(stop.Max) {
-					if need = max(need, int64(least)); check.Seconds(stop.Max) > g.Stop {
-						g.Container, g.Stop = c.Name, check.Seconds(stop.Max)
+					value.Seconds(stop.Max) {
+					if need = max(need, int64(least)); value.Seconds(stop.Max) > g.Stop {
+						g.Container, g.Stop = c.Name, value.Seconds(stop.Max)
 					}
 				}
 				if c.Name == g.Container {

@@ -16,6 +16,7 @@ import (
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/tune"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/long"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/kube/profile"
@@ -31,7 +32,7 @@ var _ = flag.Set("rapid.checks", fmt.Sprint(long.Sample(100, 2000)))
 // is smaller, or exists if tune finds none.
 func TestPropertyTunedSettingsAreTheSmallestChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		f := check.File{Name: "web.yaml", Data: []byte(drawManifest(t))}
+		f := input.File{Name: "web.yaml", Data: []byte(drawManifest(t))}
 		require := drawRequirements(t)
 		p, _ := profile.Named(rapid.SampledFrom(profile.NamesWithPreviews()).Draw(t, "version"))
 		o := check.Options{Profiles: []profile.Profile{p}, Require: require}
@@ -91,7 +92,7 @@ func drawRequirements(t *rapid.T) check.Requirements {
 }
 
 // container returns the container of a file in a version.
-func container(t *rapid.T, f check.File, p profile.Profile) *bounds.Container {
+func container(t *rapid.T, f input.File, p profile.Profile) *bounds.Container {
 	m, err := manifests.Read(f.Name, f.Data)
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +111,7 @@ func container(t *rapid.T, f check.File, p profile.Profile) *bounds.Container {
 // tried is a container on which to try changes.
 type tried struct {
 	t       *rapid.T
-	f       check.File
+	f       input.File
 	require check.Requirements
 	base    *bounds.Container
 }

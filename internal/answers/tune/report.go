@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/value"
 )
 
 // Report is the result of a search. Its JSON form is stable: fields are only added.
@@ -97,8 +98,8 @@ func (c Change) From() string {
 // Margin says by how much a requirement is met.
 type Margin struct {
 	Requirement string        `json:"requirement"`
-	Value       check.Seconds `json:"value"`
-	Margin      check.Seconds `json:"margin"`
+	Value       value.Seconds `json:"value"`
+	Margin      value.Seconds `json:"margin"`
 }
 
 // ValueText is the value for people.
@@ -114,7 +115,7 @@ type Wider struct {
 	Field       string        `json:"field"`
 	Value       int32         `json:"value"`
 	Requirement string        `json:"requirement"` // whose margin is greater
-	Margin      check.Seconds `json:"margin"`
+	Margin      value.Seconds `json:"margin"`
 }
 
 // Met reports whether all requirements can be met.

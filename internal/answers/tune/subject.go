@@ -8,6 +8,7 @@ import (
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/value"
 	"probesim.dev/trace"
 )
 
@@ -94,15 +95,15 @@ func (s *subject) meets(x setting, list check.Requirements) bool {
 // guaranteed returns the limit that always holds, or the worst time. Without a readiness and a
 // startup probe, a container is ready at once. Without the probe of another row, nothing ever
 // happens.
-func (s *subject) guaranteed(x setting, row check.RowID) check.Seconds {
+func (s *subject) guaranteed(x setting, row check.RowID) value.Seconds {
 	found := s.values(x, row)
 	switch {
 	case len(found) == 0 && row == check.Ready:
 		return 0
 	case len(found) == 0:
-		return check.Seconds(bounds.Never)
+		return value.Seconds(bounds.Never)
 	}
-	return check.Seconds(row.End(row.Worst(found).Range))
+	return value.Seconds(row.End(row.Worst(found).Range))
 }
 
 // podGrace returns the grace period of the pod, in seconds.

@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/value"
@@ -45,7 +46,7 @@ type task struct {
 
 // New returns a Tuner for all workloads with requirements, or with a known time from SIGTERM to the
 // exit. The error lists all errors of the manifests.
-func New(files []check.File, o check.Options) (*Tuner, error) {
+func New(files []input.File, o check.Options) (*Tuner, error) {
 	if len(o.Profiles) == 0 {
 		o.Profiles = []profile.Profile{profile.Newest()}
 	}
@@ -56,7 +57,7 @@ func New(files []check.File, o check.Options) (*Tuner, error) {
 	return t, workloads.Each(files, t.add)
 }
 
-func (t *Tuner) add(f check.File, w *manifests.Workload) scenarios.Errors {
+func (t *Tuner) add(f input.File, w *manifests.Workload) scenarios.Errors {
 	terms, errs := t.options.TermsOf(f.Name, w)
 	if len(errs) > 0 || len(terms.Required)+len(terms.LongestStops()) == 0 {
 		return errs

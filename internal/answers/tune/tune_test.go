@@ -12,12 +12,13 @@ import (
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/compare"
 	"probesim.dev/internal/answers/tune"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/value"
 )
 
-func tuned(t interface{ Fatal(...any) }, f check.File, o check.Options) *tune.Report {
-	x, err := tune.New([]check.File{f}, o)
+func tuned(t interface{ Fatal(...any) }, f input.File, o check.Options) *tune.Report {
+	x, err := tune.New([]input.File{f}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func TestTuneFindsOtherFields(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := check.File{Name: "web.yaml",
+		f := input.File{Name: "web.yaml",
 			Data: []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n    " +
 				"image: web:1\n    " + test.probes + "\n")}
 		r := tuned(t, f, check.Options{Require: require})
@@ -105,7 +106,7 @@ func TestTuneLongStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := check.File{Name: "web.yaml",
+	f := input.File{Name: "web.yaml",
 		Data: []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n    " +
 			"image: web:1\n" +
 			"    startupProbe: {httpGet: {port: 80}, periodSeconds: 60, failureThreshold: 12}\n")}
@@ -118,7 +119,7 @@ func TestTuneLongStart(t *testing.T) {
 
 // Some requirements on long starts have no setting.
 func TestTuneLongTimes(t *testing.T) {
-	f := check.File{Name: "web.yaml",
+	f := input.File{Name: "web.yaml",
 		Data: []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n    " +
 			"image: web:1\n" +
 			"    startupProbe: {httpGet: {port: 80}, initialDelaySeconds: 10, periodSeconds: 5, failureThreshold: " +
@@ -152,7 +153,7 @@ func TestTuneLongTimes(t *testing.T) {
 // A longer start gets a startup probe. The costs of changes are the rows that a full measurement
 // finds worse.
 func TestCosts(t *testing.T) {
-	f := check.File{Name: "web.yaml",
+	f := input.File{Name: "web.yaml",
 		Data: []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n    " +
 			"image: web:1\n" +
 			"    livenessProbe: {httpGet: {port: 80}, periodSeconds: 1, failureThreshold: 2}\n")}
@@ -195,7 +196,7 @@ func TestWiderIsAboutTheTightRequirement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := check.File{Name: "web.yaml",
+	f := input.File{Name: "web.yaml",
 		Data: []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n    " +
 			"image: web:1\n" +
 			"    livenessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}\n")}
@@ -212,7 +213,7 @@ func TestRetryNeedsADelay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := check.File{Name: "web.yaml",
+	f := input.File{Name: "web.yaml",
 		Data: []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n    " +
 			"image: web:1\n" +
 			"    livenessProbe: {httpGet: {port: 80}, periodSeconds: 1}\n")}
@@ -228,13 +229,13 @@ func TestRetryNeedsADelay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := checked(t, check.File{Name: f.Name, Data: edited}, check.Options{Require: require}); !got.Met() {
+	if got := checked(t, input.File{Name: f.Name, Data: edited}, check.Options{Require: require}); !got.Met() {
 		t.Errorf("%s: the check finds %+v", edited, got.Workloads[0].Requirements)
 	}
 }
 
-func checked(t interface{ Fatal(...any) }, f check.File, o check.Options) *check.Report {
-	c, err := check.New([]check.File{f}, o)
+func checked(t interface{ Fatal(...any) }, f input.File, o check.Options) *check.Report {
+	c, err := check.New([]input.File{f}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +268,7 @@ func TestTuneLeavesSidecars(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := check.File{Name: "orders.yaml", Data: []byte(test.manifest)}
+		f := input.File{Name: "orders.yaml", Data: []byte(test.manifest)}
 		r := tuned(t, f, check.Options{Require: require})
 		var changes, missing []string
 		for _, c := range r.Workloads[0].Containers {
@@ -297,7 +298,7 @@ func TestTuneTakesAnnotations(t *testing.T) {
 		allow      bool
 		after      int32
 	}{{"start>=90s", false, 19}, {"start>=60s", false, 15}, {"start>=60s", true, 13}, {"app/start>=90s", false, 19}} {
-		f := check.File{Name: "web.yaml",
+		f := input.File{Name: "web.yaml",
 			Data: []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: web, annotations: {probesim.dev/require: " +
 				test.annotation + "}}\nspec:\n  containers:\n  - name: app\n    image: web:1\n" +
 				"    startupProbe: {httpGet: {port: 80}, periodSeconds: 5, failureThreshold: 2}\n")}
@@ -314,10 +315,10 @@ func TestTuneTakesAnnotations(t *testing.T) {
 }
 
 // tunedWith is tuned with a margin.
-func tunedWith(t *testing.T, manifest string, o check.Options, margin float64) (check.File, *tune.Report) {
+func tunedWith(t *testing.T, manifest string, o check.Options, margin float64) (input.File, *tune.Report) {
 	t.Helper()
-	f := check.File{Name: "web.yaml", Data: []byte(manifest)}
-	x, err := tune.New([]check.File{f}, o)
+	f := input.File{Name: "web.yaml", Data: []byte(manifest)}
+	x, err := tune.New([]input.File{f}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -412,7 +413,7 @@ func TestAddsAReadinessProbe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := checked(t, check.File{Name: f.Name, Data: edited}, o); !got.Met() {
+		if got := checked(t, input.File{Name: f.Name, Data: edited}, o); !got.Met() {
 			t.Errorf("%s: the check of %s finds %+v", test.container, edited, got.Workloads[0].Requirements)
 		}
 	}
@@ -465,7 +466,7 @@ func TestGrace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range checked(t, check.File{Name: f.Name, Data: edited}, o).Workloads[0].Containers {
+		for _, c := range checked(t, input.File{Name: f.Name, Data: edited}, o).Workloads[0].Containers {
 			if slices.ContainsFunc(c.Findings, func(f check.Finding) bool { return f.ID == check.ShortGrace }) {
 				t.Errorf("%s: the changed manifest has the findings %+v", test.stop, c.Findings)
 			}

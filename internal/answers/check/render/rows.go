@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/value"
 )
 
 // youSay is the head of the column with the known starts of a container, or empty.
@@ -54,8 +55,8 @@ func Facts(c *check.Container) []Fact {
 	}
 	if c.Deleted != nil && c.Deleted.Exit != nil {
 		list = append(list, Fact{fmt.Sprintf("deleted -> exit (stop of %s)", c.Stop),
-			check.FormatDown(check.Seconds(c.Deleted.Exit.Min)) + " - " +
-				check.FormatUp(check.Seconds(c.Deleted.Exit.Max))})
+			check.FormatDown(value.Seconds(c.Deleted.Exit.Min)) + " - " +
+				check.FormatUp(value.Seconds(c.Deleted.Exit.Max))})
 	}
 	if c.StartShare != nil {
 		list = append(list, Fact{fmt.Sprintf("starts of %s that come up", c.Start), check.Percent(*c.StartShare)})
@@ -65,7 +66,7 @@ func Facts(c *check.Container) []Fact {
 
 // starts formats the starts of a container that never comes up: the first ones, and the distance
 // between the last ones.
-func starts(times []check.Seconds) string {
+func starts(times []value.Seconds) string {
 	const shown = 3
 	var texts []string
 	for _, s := range times[:min(shown, len(times))] {
@@ -75,7 +76,7 @@ func starts(times []check.Seconds) string {
 	if len(times) <= shown+2 {
 		return text
 	}
-	var distances []check.Seconds
+	var distances []value.Seconds
 	for i := len(times) - 3; i < len(times); i++ {
 		distances = append(distances, times[i]-times[i-1])
 	}

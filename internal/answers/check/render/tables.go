@@ -7,6 +7,7 @@ import (
 
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/show/document"
+	"probesim.dev/internal/value"
 )
 
 // legend explains the bars.
@@ -33,10 +34,10 @@ func tables(w *check.Workload, c *check.Container) (limits, times *document.Tabl
 		bars = append(bars, a.required(w, c, l.Row, l.Always)...)
 		said, style := said(c, &l)
 		if said != "" && l.Row == check.Start {
-			bars = append(bars, document.Bar{Class: "known", From: a.at(check.Seconds(c.Start.Min)),
-				Title: "starts take at least " + check.Clock(check.Seconds(c.Start.Min))},
-				document.Bar{Class: "known", From: a.at(check.Seconds(c.Start.Max)),
-					Title: "starts take at most " + check.Clock(check.Seconds(c.Start.Max))})
+			bars = append(bars, document.Bar{Class: "known", From: a.at(value.Seconds(c.Start.Min)),
+				Title: "starts take at least " + check.Clock(value.Seconds(c.Start.Min))},
+				document.Bar{Class: "known", From: a.at(value.Seconds(c.Start.Max)),
+					Title: "starts take at most " + check.Clock(value.Seconds(c.Start.Max))})
 		}
 		row(limits, l.Text, bars, document.Cell{Text: check.FormatDown(l.Always)}, document.Cell{Text: never},
 			document.Cell{Text: said, Style: style})
@@ -74,18 +75,18 @@ func said(c *check.Container, l *check.Limit) (string, document.Style) {
 	switch {
 	case c.Start == nil || l.Row != check.Start && l.Row != check.Restart:
 		return "", document.Plain
-	case check.Seconds(c.Start.Max) > l.Always:
+	case value.Seconds(c.Start.Max) > l.Always:
 		return c.Start.String() + " !", document.Bad
 	}
 	return c.Start.String() + "  ", document.Plain
 }
 
 // axis is the axis of a container. It begins at 0.
-type axis struct{ end, step check.Seconds }
+type axis struct{ end, step value.Seconds }
 
 // newAxis returns an axis on which all values of a container have room.
 func newAxis(w *check.Workload, c *check.Container) axis {
-	values := []check.Seconds{check.Seconds(time.Second)}
+	values := []value.Seconds{value.Seconds(time.Second)}
 	for _, l := range c.Limits {
 		values = append(values, l.Always, l.Never)
 	}
@@ -98,9 +99,9 @@ func newAxis(w *check.Workload, c *check.Container) axis {
 		}
 	}
 	if c.Start != nil {
-		values = append(values, check.Seconds(c.Start.Max))
+		values = append(values, value.Seconds(c.Start.Max))
 	}
-	most := slices.Max(slices.DeleteFunc(values, check.Seconds.IsNever))
+	most := slices.Max(slices.DeleteFunc(values, value.Seconds.IsNever))
 	most += most / 20 // what exceeds the largest limit is visible
 	return axisTo(most)
 }
@@ -110,19 +111,19 @@ var steps = []time.Duration{200, 500, 1000, 2000, 5000, 10_000, 20_000, 30_000, 
 	1_200_000, 1_800_000, 3_600_000}
 
 // axisTo returns an axis with up to 6 steps, on which a value has room.
-func axisTo(most check.Seconds) axis {
+func axisTo(most value.Seconds) axis {
 	for i := 0; ; i++ {
 		step := steps[min(i, len(steps)-1)] * time.Millisecond << max(0, i+1-len(steps))
-		if s := check.Seconds(step); most/s < 6 {
+		if s := value.Seconds(step); most/s < 6 {
 			return axis{(most/s + 1) * s, s}
 		}
 	}
 }
 
 func (a axis) labels() (list []string) {
-	for at := check.Seconds(0); at <= a.end; at += a.step {
+	for at := value.Seconds(0); at <= a.end; at += a.step {
 		label := check.Clock(at)
-		if a.step < check.Seconds(time.Second) {
+		if a.step < value.Seconds(time.Second) {
 			label = fmt.Sprintf("%.1fs", time.Duration(at).Seconds())
 		}
 		list = append(list, label)
@@ -131,12 +132,12 @@ func (a axis) labels() (list []string) {
 }
 
 // at returns the place of a value. One without a limit is at the end.
-func (a axis) at(s check.Seconds) float64 { return min(float64(s)/float64(a.end), 1) }
+func (a axis) at(s value.Seconds) float64 { return min(float64(s)/float64(a.end), 1) }
 
 // required returns the marks of the requirements on a row of a container with a value. The mark of
 // a requirement that the value breaks is red.
 func (a axis) required(w *check.Workload, c *check.Container, id check.RowID,
-	value check.Seconds) (list []document.Bar) {
+	value value.Seconds) (list []document.Bar) {
 	for _, v := range w.Requirements {
 		if v.Row != id || !slices.Contains(v.Containers, c.Name) {
 			continue

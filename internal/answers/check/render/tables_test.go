@@ -5,15 +5,16 @@ import (
 	"time"
 
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/value"
 )
 
-func seconds(n int) check.Seconds { return check.Seconds(n) * check.Seconds(time.Second) }
+func seconds(n int) value.Seconds { return value.Seconds(n) * value.Seconds(time.Second) }
 
 // TestAxis checks that an axis has up to 6 steps that people read easily, and room for a value.
 func TestAxis(t *testing.T) {
-	for most, want := range map[check.Seconds]axis{
-		seconds(1): {check.Seconds(1200 * time.Millisecond),
-			check.Seconds(200 * time.Millisecond)}, seconds(21): {seconds(25), seconds(5)},
+	for most, want := range map[value.Seconds]axis{
+		seconds(1): {value.Seconds(1200 * time.Millisecond),
+			value.Seconds(200 * time.Millisecond)}, seconds(21): {seconds(25), seconds(5)},
 		seconds(42): {seconds(50), seconds(10)}, seconds(100): {seconds(120),
 			seconds(20)}, seconds(329): {seconds(360), seconds(60)},
 		seconds(3600): {seconds(4800), seconds(1200)}, seconds(30000): {seconds(36000), seconds(7200)},

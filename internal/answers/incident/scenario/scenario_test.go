@@ -10,6 +10,7 @@ import (
 
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/answers/incident/verdict"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/scenarios"
@@ -101,12 +102,12 @@ func TestRecordings(t *testing.T) {
 	} {
 		t.Run(test.dir, func(t *testing.T) {
 			paths, err := filepath.Glob(filepath.Join(recordings, test.dir, "*"))
-			var files []incident.File
+			var files []input.File
 			for _, p := range paths {
 				if filepath.Ext(p) != ".md" {
 					var data []byte
 					data, err = os.ReadFile(p)
-					files = append(files, incident.File{Name: filepath.Base(p), Data: data})
+					files = append(files, input.File{Name: filepath.Base(p), Data: data})
 				}
 			}
 			if err != nil {
@@ -118,7 +119,7 @@ func TestRecordings(t *testing.T) {
 					!strings.Contains(err.Error(), "the settings are missing") {
 					t.Errorf("without settings, the error is %v", err)
 				}
-				files = append(files, incident.File{Name: "pod.yaml",
+				files = append(files, input.File{Name: "pod.yaml",
 					Data: []byte("kind: Pod\napiVersion: v1\n" +
 						strings.Replace(test.settings, "CONTAINER", v.Container, 1))})
 				v = of(t, incident.Read(files), test.pod, test.cause)
@@ -178,7 +179,7 @@ func TestOneLife(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			text := strings.NewReplacer("PROBES", test.probes, "START", test.start, "LAST", test.last).Replace(object) +
 				test.extra
-			rec := incident.Read([]incident.File{{Name: "pod.yaml", Data: []byte(text)}})
+			rec := incident.Read([]input.File{{Name: "pod.yaml", Data: []byte(text)}})
 			v := verdict.Of(rec).Verdicts[0]
 			v.Cause = test.cause
 			if test.err != "" {
@@ -209,7 +210,7 @@ func BenchmarkOf(b *testing.B) {
 	text := strings.NewReplacer("PROBES", liveness, "START", "2024-05-19T20:00:03Z", "LAST",
 		`reason: Error, exitCode: 143, startedAt: "2024-05-18T21:00:02Z", finishedAt: "2024-05-19T20:00:02Z"`).
 		Replace(object) + strings.ReplaceAll(killing, "06-18T21", "05-19T20")
-	rec := incident.Read([]incident.File{{Name: "pod.yaml", Data: []byte(text)}})
+	rec := incident.Read([]input.File{{Name: "pod.yaml", Data: []byte(text)}})
 	v := verdict.Of(rec).Verdicts[0]
 	for b.Loop() {
 		if _, err := Of(context.Background(), rec, &v); err != nil {

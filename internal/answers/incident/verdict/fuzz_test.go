@@ -8,6 +8,7 @@ import (
 
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/answers/incident/verdict"
+	"probesim.dev/internal/input"
 )
 
 // FuzzOf feeds any bytes. Each recording has a first verdict, which says something, and gives the
@@ -25,7 +26,7 @@ func FuzzOf(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		of := func() *verdict.Report { return verdict.Of(incident.Read([]incident.File{{Name: "f", Data: data}})) }
+		of := func() *verdict.Report { return verdict.Of(incident.Read([]input.File{{Name: "f", Data: data}})) }
 		r, again := of(), of()
 		if len(r.Verdicts) == 0 {
 			t.Fatal("no verdict")

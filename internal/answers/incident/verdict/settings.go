@@ -13,6 +13,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/kube/profile"
 	"probesim.dev/prober"
@@ -137,7 +138,7 @@ func (w *writer) finding() string {
 	if err != nil {
 		return ""
 	}
-	checker, err := check.New([]check.File{{Name: "pod.yaml", Data: data}}, check.Options{IgnoreAnnotations: true})
+	checker, err := check.New([]input.File{{Name: "pod.yaml", Data: data}}, check.Options{IgnoreAnnotations: true})
 	if err != nil || len(checker.Report().Workloads) == 0 {
 		return ""
 	}

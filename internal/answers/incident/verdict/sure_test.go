@@ -6,6 +6,7 @@ import (
 
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/answers/incident/verdict"
+	"probesim.dev/internal/input"
 )
 
 // TestNoMoreThanTheTextProves has texts that tempt a rule to say more than they prove.
@@ -43,7 +44,7 @@ func TestNoMoreThanTheTextProves(t *testing.T) {
   Warning  Unhealthy  18s (x7 over 90s)  kubelet            Startup probe failed: HTTP probe failed with statuscode: 503
 `, "app", verdict.Failing, verdict.Certain, "has not killed it"},
 	} {
-		v := verdict.Of(incident.Read([]incident.File{{Name: "text", Data: []byte(test.text)}})).Verdicts[0]
+		v := verdict.Of(incident.Read([]input.File{{Name: "text", Data: []byte(test.text)}})).Verdicts[0]
 		if v.Cause != test.cause || v.Sure != test.sure || v.Container != test.container ||
 			!strings.Contains(v.Sentence, test.says) {
 			t.Errorf("%s: got %s %s in %q: %s", test.name, v.Sure, v.Cause, v.Container, v.Sentence)

@@ -13,6 +13,7 @@ import (
 
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/answers/incident/verdict"
+	"probesim.dev/internal/input"
 )
 
 // answer is the right answer for a text, which a person who knows the kubelet concluded from the
@@ -57,14 +58,14 @@ func answers(t *testing.T, file string) (list []answer) {
 }
 
 // texts reads the files of an answer, each changed by a function.
-func (a answer) texts(t *testing.T, dir string, change func(string) string) (list []incident.File) {
+func (a answer) texts(t *testing.T, dir string, change func(string) string) (list []input.File) {
 	t.Helper()
 	for _, name := range a.Files {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, incident.File{Name: filepath.Base(name), Data: []byte(change(string(data)))})
+		list = append(list, input.File{Name: filepath.Base(name), Data: []byte(change(string(data)))})
 	}
 	return list
 }

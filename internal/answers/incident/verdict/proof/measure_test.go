@@ -13,6 +13,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/answers/measure"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/long"
 	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/kube/profile"
@@ -122,7 +123,7 @@ spec:
 		run := simulate.Run(context.Background(), plan, simulate.Options{})
 		data := (&printer{cluster: record([]*v1.Pod{plan.Pods()[0].Pod}, run.Records, run.End, newest),
 			release: newest}).objects()
-		rec := incident.Read([]incident.File{{Name: "cluster.json", Data: []byte(data)}})
+		rec := incident.Read([]input.File{{Name: "cluster.json", Data: []byte(data)}})
 		typical, _ := fakeruntime.DelaySet("typical")
 		report := measure.Of(rec, measure.Options{Delays: typical})
 		for name, p := range programs {

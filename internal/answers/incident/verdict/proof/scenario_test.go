@@ -12,6 +12,7 @@ import (
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/answers/incident/scenario"
 	"probesim.dev/internal/answers/incident/verdict"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/trace"
@@ -72,7 +73,7 @@ func TestScenarios(t *testing.T) {
 			run := simulate.Run(context.Background(), plan, simulate.Options{})
 			text := (&printer{cluster: record([]*v1.Pod{plan.Pods()[0].Pod}, run.Records, run.End, newest),
 				release: newest}).objects()
-			rec := incident.Read([]incident.File{{Name: "cluster.json", Data: []byte(text)}})
+			rec := incident.Read([]input.File{{Name: "cluster.json", Data: []byte(text)}})
 			v := &verdict.Of(rec).Verdicts[0]
 			if v.Cause != test.cause {
 				t.Fatalf("the verdict is %s: %s", v.Cause, v.Sentence)

@@ -14,6 +14,7 @@ import (
 
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/answers/incident/verdict"
+	"probesim.dev/internal/input"
 )
 
 // score says how good a verdict is.
@@ -46,7 +47,7 @@ type mistakes struct {
 
 // judge compares the verdict on a text with the truth, and returns what it says.
 func (r *result) judge(x text, all []podTruth, described *v1.Pod) string {
-	rec := incident.Read([]incident.File{{Name: "text", Data: []byte(x.data)}})
+	rec := incident.Read([]input.File{{Name: "text", Data: []byte(x.data)}})
 	report := verdict.Of(rec)
 	if strings.HasPrefix(x.shape, "describe") {
 		all = slices.DeleteFunc(slices.Clone(all), func(p podTruth) bool { return p.Pod != described })

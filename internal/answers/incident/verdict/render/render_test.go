@@ -16,6 +16,7 @@ import (
 	"probesim.dev/internal/answers/incident/verdict"
 	"probesim.dev/internal/answers/incident/verdict/render"
 	"probesim.dev/internal/githubrunner"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/show/document"
 	"probesim.dev/trace"
 )
@@ -27,7 +28,7 @@ func answer(n int) *render.Answer {
 	for i := range n {
 		text += fmt.Sprintf("web-%d 0/1 CrashLoopBackOff %d 9m\n", i, i+2)
 	}
-	rec := incident.Read([]incident.File{{Name: "pods.txt", Data: []byte(text + "calm-0 1/1 Running 0 9m\n")}})
+	rec := incident.Read([]input.File{{Name: "pods.txt", Data: []byte(text + "calm-0 1/1 Running 0 9m\n")}})
 	r := &verdict.Report{}
 	for i, p := range rec.Pods {
 		if p.Name == "calm-0" {
@@ -105,7 +106,7 @@ func TestEachAnswerSaysWhatToDo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rec := incident.Read([]incident.File{{Name: filepath.Base(file), Data: data}})
+		rec := incident.Read([]input.File{{Name: filepath.Base(file), Data: data}})
 		a := &render.Answer{Recording: rec, Report: verdict.Of(rec)}
 		text := written(t,
 			func(b *bytes.Buffer) error { return a.Document().Write(b, "text", document.Options{Width: 80}) })
