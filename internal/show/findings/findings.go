@@ -5,6 +5,7 @@ package findings
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"probesim.dev/internal/printable"
@@ -29,9 +30,13 @@ type List struct {
 	Cases   []Case
 }
 
-// Append adds the rules and the cases of another list.
+// Append adds the cases of another list, and its rules with other IDs.
 func (l *List) Append(other *List) {
-	l.Rules = append(l.Rules, other.Rules...)
+	for _, rule := range other.Rules {
+		if !slices.ContainsFunc(l.Rules, func(r Rule) bool { return r.ID == rule.ID }) {
+			l.Rules = append(l.Rules, rule)
+		}
+	}
 	l.Cases = append(l.Cases, other.Cases...)
 }
 
