@@ -112,8 +112,8 @@ func (t *textWriter) policies(r *Result) {
 				left = "all"
 			}
 		}
-		table.Row(report.Cell{Text: p.Policy}, report.Cell{Text: report.Thousands(p.Runs)},
-			report.Cell{Text: report.Thousands(p.Outcomes)}, report.Cell{Text: left})
+		table.Row(report.Cell{Text: p.Policy}, report.Cell{Text: printable.Thousands(p.Runs)},
+			report.Cell{Text: printable.Thousands(p.Outcomes)}, report.Cell{Text: left})
 	}
 	t.Table(table)
 }

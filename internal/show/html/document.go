@@ -138,12 +138,12 @@ func failed(all []report.Expectation) []*report.Expectation {
 }
 
 func verdict(runs int, d *content) string {
-	text := fmt.Sprintf("%s, %s ok%s", plural(runs, "run"), report.Thousands(d.Counts[report.OK]), d.Unchecked)
+	text := fmt.Sprintf("%s, %s ok%s", plural(runs, "run"), printable.Thousands(d.Counts[report.OK]), d.Unchecked)
 	if n := d.Counts[report.Failed]; n > 0 {
-		text += fmt.Sprintf(", %s failed", report.Thousands(n))
+		text += fmt.Sprintf(", %s failed", printable.Thousands(n))
 	}
 	if n := d.Counts[report.Broken]; n > 0 {
-		text += fmt.Sprintf(", %s ended early", report.Thousands(n))
+		text += fmt.Sprintf(", %s ended early", printable.Thousands(n))
 	}
 	if d.Invalid > 0 {
 		text += ", " + plural(d.Invalid, "file") + " invalid"

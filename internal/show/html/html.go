@@ -110,5 +110,5 @@ func plural(n int, word string) string {
 	case 1:
 		return "1 " + word
 	}
-	return report.Thousands(n) + " " + word + "s"
+	return printable.Thousands(n) + " " + word + "s"
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/printable"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -25,7 +25,7 @@ func limit(pods [][]*lane, end virtual.Time, room int) []string {
 	var notes []string
 	if n := foldAll(pods); n > 0 {
 		notes = append(notes, fmt.Sprintf("Consecutive equal probe runs and events are shown as one mark: %s of them "+
-			"are only counted.", report.Thousands(n)))
+			"are only counted.", printable.Thousands(n)))
 	}
 	if total(pods) <= room {
 		return notes
@@ -40,14 +40,14 @@ func limit(pods [][]*lane, end virtual.Time, room int) []string {
 	}
 	return append(notes, fmt.Sprintf("The lanes of %s of %s end early, the first at %s, because the run is too large "+
 		"for one page. To see everything, use a shorter --until, fewer pods, or -o jsonl.",
-		report.Thousands(cut), podCount(len(pods)), trace.FormatTime(first)))
+		printable.Thousands(cut), podCount(len(pods)), trace.FormatTime(first)))
 }
 
 func podCount(n int) string {
 	if n == 1 {
 		return "1 pod"
 	}
-	return report.Thousands(n) + " pods"
+	return printable.Thousands(n) + " pods"
 }
 
 func total(pods [][]*lane) int {

@@ -122,7 +122,7 @@ func histogram(r *report.Statistic) []histogramBar {
 	bar := func(i, n int, text string, isNever bool) {
 		height := max(1, n*histogramHeight/most)
 		bars = append(bars, histogramBar{i * binWidth, histogramHeight - height, height,
-			fmt.Sprintf("%s: %s", text, report.Thousands(n)), isNever})
+			fmt.Sprintf("%s: %s", text, printable.Thousands(n)), isNever})
 	}
 	for i, n := range counts {
 		if n == 0 {
