@@ -43,12 +43,8 @@ const (
 	HTTPBody Method = "HTTPBody"
 )
 
-// answerDelays are the kinds of delays of the answers to the requests that a program gets.
-var answerDelays = map[Method]DelayKind{ExecSync: DelayExec, HTTPGet: DelayHTTPGet, TCPSocket: DelayTCPSocket,
-	GRPC: DelayGRPC, HTTPBody: delayHTTPBody}
-
 // asksProgram reports whether the program in a container answers, and not the runtime.
-func (m Method) asksProgram() bool { _, asks := answerDelays[m]; return asks }
+func (m Method) asksProgram() bool { return kinds[m].class == answers }
 
 // isNetwork reports whether a method is a network request, which does not pass through the runtime.
 func (m Method) isNetwork() bool { return m.asksProgram() && m != ExecSync }

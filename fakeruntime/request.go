@@ -254,7 +254,7 @@ func (op *Op) containerID() string {
 
 // answerDelay returns the time that the program takes to answer.
 func (s *scope) answerDelay(now virtual.Time, op *Op, a *Answer) time.Duration {
-	kind := answerDelays[op.Call.Method]
+	kind := kinds[op.Call.Method].delay
 	d := s.current(kind)
 	if a.Latency != nil {
 		d = *a.Latency
