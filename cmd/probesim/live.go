@@ -268,9 +268,18 @@ func (o *liveOptions) text(t *report.Writer, m measured) {
 		t.Line(2, fmt.Sprintf("%s broke off without an answer.", printable.Count(broken, "request")), report.Warn)
 	}
 	t.Gap()
+	if refusing == 0 {
+		first = -1
+	}
+	m.settings(t, killed > 0, first, codes[0])
+}
+
+// settings writes the measured times as flags of check, and as rules of a scenario. refused is when
+// the program first refused a request after the signal; negative: never.
+func (m *measured) settings(t *report.Writer, killed bool, refused value.Seconds, code string) {
 	t.Line(0, "For probesim check:", report.Bold)
 	flags := fmt.Sprintf("--start %s=%s", m.Container, inTenths(m.Start, m.LongStart))
-	if killed == 0 {
+	if !killed {
 		flags += fmt.Sprintf(" --stop %s=%s", m.Container, inTenths(m.Stop, m.LongStop))
 	}
 	t.Line(2, flags, report.Plain)
@@ -278,13 +287,13 @@ func (o *liveOptions) text(t *report.Writer, m measured) {
 	t.Line(2, "behavior:", report.Plain)
 	t.Line(2, fmt.Sprintf("- {for: %s, probes: down}",
 		value.Format(time.Duration(m.LongStart).Round(time.Millisecond))), report.Plain)
-	if refusing > 0 {
+	if refused >= 0 {
 		t.Line(2, fmt.Sprintf("- {afterSigterm: %s, probes: down}",
-			value.Format(time.Duration(first).Round(time.Millisecond))), report.Plain)
+			value.Format(time.Duration(refused).Round(time.Millisecond))), report.Plain)
 	}
 	exit := fmt.Sprintf("- {afterSigterm: %s, exit: %s}",
-		value.Format(time.Duration(m.LongStop).Round(time.Millisecond)), codes[0])
-	if killed > 0 {
+		value.Format(time.Duration(m.LongStop).Round(time.Millisecond)), code)
+	if killed {
 		exit = "- {afterSigterm: 0s, exit: never}"
 	}
 	t.Line(2, exit, report.Plain)

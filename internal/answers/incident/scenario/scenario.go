@@ -100,18 +100,15 @@ type subject struct {
 
 // newSubject returns what a verdict is about, or says what is missing.
 func newSubject(rec *incident.Recording, v *verdict.Verdict) (*subject, error) {
-	probe, known := templates[v.Cause]
-	switch {
-	case !known:
-		return nil, fmt.Errorf("a scenario shows kills by probes and exits, and the cause is %s", v.Cause)
-	case v.Sure == verdict.Open && len(v.Or) > 0:
-		return nil, errors.New("the cause is open: a scenario would show only one of those that are left")
-	case v.Pod == nil || v.Pod.Object == nil || len(v.Pod.Object.Spec.Containers) == 0:
-		return nil, errors.New("the settings are missing: add the pod as YAML, the text of kubectl describe pod, or " +
-			"its manifest")
+	probe, err := killerOf(v)
+	if err != nil {
+		return nil, err
 	}
 	pod := podOf(v.Pod)
 	manifest, err := manifests.Document(pod)
+	if err != nil {
+		return nil, err
+	}
 	all := slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers)
 	i := slices.IndexFunc(all,
 		func(x v1.Container) bool { return x.Name == v.Container || v.Container == "" && len(all) == 1 })
@@ -124,21 +121,43 @@ func newSubject(rec *incident.Recording, v *verdict.Verdict) (*subject, error) {
 		c.period = time.Duration(cmp.Or(c.probe.PeriodSeconds, 10)) * time.Second
 	}
 	c.collect(len(all) == 1)
-	switch {
-	case err != nil:
+	if err := c.missing(); err != nil {
 		return nil, err
-	case probe != "" && c.probe == nil:
-		return nil, fmt.Errorf("the settings of the %s probe are missing", probe)
-	case c.gap(started, killed) < 0 && c.gap(started, ended) < 0 && c.gap(killed, killed) < 0:
-		return nil, errors.New("the dates of two kills are missing, or the start and the end of one instance")
-	case probe == "" && (v.ExitCode == nil || v.Life == nil),
-		v.ExitCode != nil && (*v.ExitCode < 0 || *v.ExitCode > 255):
-		return nil, errors.New("an exit code from 0 to 255, or the start or the end of the instance that exited, is " +
-			"missing")
 	}
 	c.anchor = c.sights[slices.IndexFunc(c.sights,
 		func(s *sight) bool { return s.record == failed || s.record != "" && len(c.failures) == 0 })]
 	return c, nil
+}
+
+// killerOf returns the probe that kills the container of a verdict, or "" if it exits. The error
+// tells why no scenario can show the cause.
+func killerOf(v *verdict.Verdict) (trace.Probe, error) {
+	probe, known := templates[v.Cause]
+	switch {
+	case !known:
+		return "", fmt.Errorf("a scenario shows kills by probes and exits, and the cause is %s", v.Cause)
+	case v.Sure == verdict.Open && len(v.Or) > 0:
+		return "", errors.New("the cause is open: a scenario would show only one of those that are left")
+	case v.Pod == nil || v.Pod.Object == nil || len(v.Pod.Object.Spec.Containers) == 0:
+		return "", errors.New("the settings are missing: add the pod as YAML, the text of kubectl describe pod, or " +
+			"its manifest")
+	}
+	return probe, nil
+}
+
+// missing returns an error about what the recording lacks for a scenario.
+func (c *subject) missing() error {
+	switch {
+	case c.kills != "" && c.probe == nil:
+		return fmt.Errorf("the settings of the %s probe are missing", c.kills)
+	case c.gap(started, killed) < 0 && c.gap(started, ended) < 0 && c.gap(killed, killed) < 0:
+		return errors.New("the dates of two kills are missing, or the start and the end of one instance")
+	case c.kills == "" && (c.v.ExitCode == nil || c.v.Life == nil),
+		c.v.ExitCode != nil && (*c.v.ExitCode < 0 || *c.v.ExitCode > 255):
+		return errors.New("an exit code from 0 to 255, or the start or the end of the instance that exited, is " +
+			"missing")
+	}
+	return nil
 }
 
 // sight is something that a fact dates. A run meets it or misses it.
