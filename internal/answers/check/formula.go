@@ -46,19 +46,16 @@ func formula(b *bounds.Container, id RowID, all bounds.Range) string {
 	case Ready:
 		return fmt.Sprintf("%s: until a run of each probe succeeds, at a tick or after a sync, and the API has the "+
 			"status", FormatTime(value.Seconds(all.Greatest)))
-	case Unready:
-		if p := b.Probe(trace.Liveness); p != nil && b.UntilStopped(bounds.Refuse).Least < all.Greatest {
+	case Unready, HungUnready:
+		m, rest := bounds.Refuse, "for the last run and the status"
+		if id == HungUnready {
+			m, rest = bounds.Hang, "for the last run, its timeout and the status"
+		}
+		if p := b.Probe(trace.Liveness); p != nil && b.UntilStopped(m).Least < all.Greatest {
 			return fmt.Sprintf("%s: the readiness probe, or the liveness probe and the restart, whichever is first",
 				FormatTime(value.Seconds(all.Greatest)))
 		}
-		return sum(id, all.Greatest, "for the last run and the status", periodsAfter(b.Probe(trace.Readiness)))
-	case HungUnready:
-		if p := b.Probe(trace.Liveness); p != nil && b.UntilStopped(bounds.Hang).Least < all.Greatest {
-			return fmt.Sprintf("%s: the readiness probe, or the liveness probe and the restart, whichever is first",
-				FormatTime(value.Seconds(all.Greatest)))
-		}
-		return sum(id, all.Greatest, "for the last run, its timeout and the status",
-			periodsAfter(b.Probe(trace.Readiness)))
+		return sum(id, all.Greatest, rest, periodsAfter(b.Probe(trace.Readiness)))
 	case Detect:
 		return sum(id, all.Greatest, "for the last run, the wait for a relist and the stop",
 			periodsAfter(b.Probe(trace.Liveness)))

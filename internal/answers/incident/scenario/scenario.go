@@ -246,11 +246,15 @@ func (c *subject) look(f *incident.Fact) {
 		c.add(f, "", fmt.Sprintf("had the restart count %d", f.Count),
 			fmt.Sprintf("status: {restartCount: %d}", f.Count), when)
 	}
-	ready, all, row := strings.Cut(f.Value, "/")
-	if u.Result == trace.Success && u.Probe == c.kills ||
-		(f.Kind == incident.Ready || f.Kind == incident.Started) && f.Value == "true" || row && ready == all {
+	if u.Result == trace.Success && u.Probe == c.kills || showsReady(f) {
 		c.success = f
 	}
+}
+
+// showsReady reports whether a container has started or is ready, or all containers of a row are.
+func showsReady(f *incident.Fact) bool {
+	ready, all, row := strings.Cut(f.Value, "/")
+	return (f.Kind == incident.Ready || f.Kind == incident.Started) && f.Value == "true" || row && ready == all
 }
 
 func (c *subject) add(f *incident.Fact, record trace.Kind, did, expects string, points ...incident.Point) {
