@@ -8,7 +8,6 @@ import (
 
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/value"
-	value0 "probesim.dev/internal/value"
 	"probesim.dev/trace"
 )
 
@@ -94,11 +93,11 @@ func periodsAfter(p *v1.Probe) term {
 
 // sum writes a value as the sum of some periods and the rest. Runs that last longer than their
 // period make the rest longer.
-func sum(id RowID, value time.Duration, rest string, t term) string {
-	text := id.Format(value0.Seconds(value)) + " = " + t.text
-	if left := value - t.value; left.Abs() >= time.Millisecond && rest != "" {
+func sum(id RowID, whole time.Duration, rest string, t term) string {
+	text := id.Format(value.Seconds(whole)) + " = " + t.text
+	if left := whole - t.value; left.Abs() >= time.Millisecond && rest != "" {
 		text += fmt.Sprintf(" %s %s %s", map[bool]string{true: "-", false: "+"}[left < 0],
-			FormatUp(value0.Seconds(left.Abs())), rest)
+			FormatUp(value.Seconds(left.Abs())), rest)
 	}
 	return text
 }

@@ -11,7 +11,6 @@ import (
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/require"
 	"probesim.dev/internal/value"
-	value0 "probesim.dev/internal/value"
 	"probesim.dev/trace"
 )
 
@@ -78,11 +77,11 @@ func RequirementsOf(list []require.Requirement) (all Requirements) {
 
 // Holds reports whether a value meets the requirement: the Always of a limit, or the Worst of a
 // time.
-func (r Requirement) Holds(value value.Seconds) bool {
+func (r Requirement) Holds(v value.Seconds) bool {
 	if r.Row.IsLimit() {
-		return value >= value0.Seconds(r.Duration)
+		return v >= value.Seconds(r.Duration)
 	}
-	return value <= value0.Seconds(r.Duration)
+	return v <= value.Seconds(r.Duration)
 }
 
 // Margin returns by how much values meet the requirement, or miss it if the margin is negative, and

@@ -13,7 +13,6 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"probesim.dev/internal/input"
-	input0 "probesim.dev/internal/input"
 	"probesim.dev/internal/show/report"
 )
 
@@ -23,12 +22,12 @@ func TestRead(t *testing.T) {
 	datadriven.Walk(t, "testdata/read", func(t *testing.T, path string) {
 		var files []input.File
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			input := strings.ReplaceAll(d.Input, "\\n\n", "\n\n") // a blank line would end the input
+			text := strings.ReplaceAll(d.Input, "\\n\n", "\n\n") // a blank line would end the input
 			switch d.Cmd {
 			case "file": // a file of a recording, which the next command reads
 				var name string
 				d.ScanArgs(t, "name", &name)
-				files = append(files, input0.File{Name: name, Data: []byte(input + "\n")})
+				files = append(files, input.File{Name: name, Data: []byte(text + "\n")})
 				return ""
 			case "load": // a file below testdata
 				var name string
@@ -37,10 +36,10 @@ func TestRead(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				return summary(Read([]input0.File{{Name: filepath.Base(name), Data: data}}))
+				return summary(Read([]input.File{{Name: filepath.Base(name), Data: data}}))
 			case "read", "timeline":
-				files = append(files, input0.File{Name: "stdin", Data: []byte(input + "\n")})
-				if input == "" {
+				files = append(files, input.File{Name: "stdin", Data: []byte(text + "\n")})
+				if text == "" {
 					files = files[:len(files)-1]
 				}
 				r := Read(files)

@@ -8,7 +8,6 @@ import (
 
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/value"
-	value0 "probesim.dev/internal/value"
 )
 
 // Cost is a row that gets worse with the changes: the limit that always holds, or the worst time.
@@ -62,13 +61,13 @@ func (s *subject) note(x setting, asked check.Requirements) string {
 	required := func(row check.RowID) int {
 		return slices.IndexFunc(asked, func(q check.Requirement) bool { return q.Row == row })
 	}
-	at, value := required(check.Start), s.guaranteed(x, check.Restart)
-	if at < 0 || required(check.Restart) >= 0 || value >= value0.Seconds(asked[at].Duration) {
+	at, always := required(check.Start), s.guaranteed(x, check.Restart)
+	if at < 0 || required(check.Restart) >= 0 || always >= value.Seconds(asked[at].Duration) {
 		return ""
 	}
 	return fmt.Sprintf("%s is about the first start. After a kill or a crash, a start may take up to %s: to allow as "+
 		"much, require %s too.",
-		asked[at], check.FormatDown(value),
+		asked[at], check.FormatDown(always),
 		check.Requirement{Container: named(asked), Row: check.Restart, Duration: asked[at].Duration})
 }
 
