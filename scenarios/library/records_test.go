@@ -51,7 +51,7 @@ func TestRecordsFitTheirTable(t *testing.T) {
 // withRandom returns the scenarios of the library and random ones.
 func withRandom(t *testing.T) []*scenarios.Scenario {
 	all := slices.Clone(load(t))
-	for seed := uint64(1); seed <= uint64(long.Sample(40, 120)); seed++ {
+	for seed := uint64(1); seed <= uint64(long.Sample(20, 120)); seed++ {
 		loaded, err := scenarios.LoadBytes("s.yaml", random.Options{Seeds: int(seed % 2)}.Scenario(seed), nil)
 		if err != nil {
 			t.Fatal(err)

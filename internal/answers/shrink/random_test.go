@@ -144,7 +144,7 @@ func otherRules() map[string]profile.Profile {
 func TestOneRule(t *testing.T) {
 	rules := otherRules()
 	for i, name := range slices.Sorted(maps.Keys(rules)) {
-		if i%long.Sample(6, 1) != 0 {
+		if i%long.Sample(12, 1) != 0 {
 			continue
 		}
 		other := rules[name]
