@@ -55,16 +55,12 @@ type Sim struct {
 	choose.Asker
 }
 
-// spare has coroutines that earlier simulations do not need any more: the start of a coroutine
-// takes longer than most of its turns.
-var spare coroutine.Spare[*Proc]
-
 // New returns a simulation without processes and timers. Its virtual time is o.Start.
 func New(o Options) *Sim {
 	return &Sim{
 		timers: newTimers(), now: o.Start, meter: limit.Meter{Limits: o.Limits, Interrupt: o.Interrupt},
 		Asker:  choose.Asker{Chooser: o.Chooser},
-		stacks: coroutine.Pool[*Proc]{Do: (*Proc).run, Spare: &spare},
+		stacks: coroutine.Pool[*Proc]{Do: (*Proc).run},
 	}
 }
 

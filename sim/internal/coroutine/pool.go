@@ -5,14 +5,12 @@ package coroutine
 import (
 	"iter"
 	"runtime"
-	"sync"
 )
 
 // Pool is a set of coroutines that all run Do, each with its own T.
 type Pool[T any] struct {
-	Do    func(T)   // must be set
-	Spare *Spare[T] // where unused coroutines come from and go to; nil: they begin and end with the pool
-	free  []*Coroutine[T]
+	Do   func(T) // must be set
+	free []*Coroutine[T]
 }
 
 // Coroutine runs the Do of its pool with one T after the other.
@@ -31,10 +29,6 @@ type frame[T any] struct {
 	done   bool
 	ending bool
 }
-
-// Spare holds coroutines that no pool uses. It is safe for concurrent use. Coroutines that are not
-// used for long end.
-type Spare[T any] struct{ pool sync.Pool }
 
 // stopped is the panic value that unwinds a coroutine that is stopped while it waits.
 type stopped struct{}
@@ -88,22 +82,13 @@ func (p *Pool[T]) unused() *Coroutine[T] {
 		p.free = p.free[:last]
 		return c
 	}
-	if p.Spare != nil {
-		if c, ok := p.Spare.pool.Get().(*Coroutine[T]); ok {
-			return c
-		}
-	}
 	return start[T]()
 }
 
-// Close gives the unused coroutines of the pool to Spare, or ends them.
+// Close ends the unused coroutines of the pool.
 func (p *Pool[T]) Close() {
 	for _, c := range p.free {
-		if p.Spare == nil {
-			c.stop()
-			continue
-		}
-		p.Spare.pool.Put(c)
+		c.stop()
 	}
 	p.free = nil
 }

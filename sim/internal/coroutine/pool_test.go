@@ -63,60 +63,19 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// A coroutine that one pool no longer needs serves the next one with another function. One whose
-// function has panicked serves nobody.
-func TestSpare(t *testing.T) {
-	var spare coroutine.Spare[*job]
-	first := &coroutine.Pool[*job]{Spare: &spare, Do: func(j *job) { j.at.Wait() }}
-	waits, stops, panics := &job{}, &job{}, &job{}
-	first.Run(&waits.at, waits)
-	first.Run(&waits.at, waits)
-	first.Run(&stops.at, stops)
-	first.Stop(&stops.at)
-	first.Do = func(*job) { panic("wrong") }
+// A coroutine whose function has panicked does not run again. The next job gets a new one.
+func TestPanic(t *testing.T) {
+	pool := &coroutine.Pool[*job]{Do: func(*job) { panic("wrong") }}
+	defer pool.Close()
+	panics := &job{}
 	func() {
 		defer func() { recover() }()
-		first.Run(&panics.at, panics)
+		pool.Run(&panics.at, panics)
 	}()
-	first.Stop(&panics.at)
-	first.Close()
-	ran := 0
-	second := &coroutine.Pool[*job]{Spare: &spare, Do: func(j *job) {
-		j.at.Wait()
-		ran++
-	}}
-	jobs := []*job{{}, {}, {}}
-	for _, j := range jobs {
-		second.Run(&j.at, j)
-	}
-	for _, j := range jobs {
-		if !second.Run(&j.at, j) {
-			t.Error("a job is not done")
-		}
-	}
-	if second.Close(); ran != len(jobs) {
-		t.Errorf("%d of %d jobs ran", ran, len(jobs))
-	}
-}
-
-// The start of a coroutine costs more than most of its turns, so the next pool takes those that are
-// spare.
-func TestSpareSavesStarts(t *testing.T) {
-	var spare coroutine.Spare[*job]
-	use := func() {
-		p := &coroutine.Pool[*job]{Spare: &spare, Do: func(*job) {}}
-		for range 3 {
-			j := &job{}
-			p.Run(&j.at, j)
-		}
-		p.Close()
-	}
-	with := testing.AllocsPerRun(100, use)
-	without := testing.AllocsPerRun(100, func() {
-		spare = coroutine.Spare[*job]{}
-		use()
-	})
-	if with+5 > without {
-		t.Errorf("%.0f allocations with spare coroutines, %.0f without", with, without)
+	pool.Stop(&panics.at)
+	ran := false
+	pool.Do = func(*job) { ran = true }
+	if next := (&job{}); !pool.Run(&next.at, next) || !ran {
+		t.Error("the next job did not run")
 	}
 }
