@@ -254,8 +254,8 @@ var bugs = []struct {
 }
 
 // Each known bug is found from its ingredients in a bounded number of runs, and shrinks to a file
-// of less than 40 lines that still shows it, with an expectation that holds. By default, every third
-// one is shrunk.
+// of less than 40 lines that still shows it, with an expectation that holds. By default, the test
+// shrinks every third.
 func TestBugsAreFoundAndShrunk(t *testing.T) {
 	for i, test := range bugs {
 		t.Run(test.name, func(t *testing.T) {

@@ -25,7 +25,7 @@ import (
 type Options struct {
 	Profile profile.Profile // zero: the newest
 	Delays  string          // a set of fakeruntime.DelaySets; others: the default delays
-	Router  string          // of router.Names, or as router.Known; empty: kube-proxy
+	Router  string          // a name that router.NamedLoadBalancer knows; empty: kube-proxy
 	Change  Change
 	// Replicas, unless nil, replaces the number of replicas of each Deployment.
 	Replicas *int32
