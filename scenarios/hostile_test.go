@@ -83,7 +83,7 @@ func podWith(fields string) string {
 // without a limit or an index. Each is loaded, or rejected with the error that names its limit. By
 // default, some are smaller than a file can be.
 func TestHostileFiles(t *testing.T) {
-	size := func(largest int) int { return long.Sample(largest/7, largest) }
+	size := func(largest int) int { return long.Sample(largest/14, largest) }
 	tooMany := "the file has too many values: up to here there are more than 300000 separators"
 	podList := "apiVersion: v1\nkind: PodList\nitems:\n" +
 		number("- {metadata: {name: p%d}, spec: {containers: [{name: app, image: w, livenessProbe: {exec: {command: "+
@@ -186,7 +186,7 @@ func TestHostileFiles(t *testing.T) {
 			"must have from 1 to 100 variants"},
 		{"a variant with a large list",
 			podYAML + scenarioList(1, "{pods: [{name: web}], variants: ["+number("{name: v%d}, ", 99)+
-				"{name: last, steps: ["+strings.Repeat("{at: 5s, delete: {}}, ", size(10_000))+"]}]}"),
+				"{name: last, steps: ["+strings.Repeat("{at: 5s, delete: {}}, ", size(15_000))+"]}]}"),
 			"spec.variants[99].steps: has more than 1000 entries"},
 		{"ranges of pods", podList + scenarioList(1, `{pods: [{name: "p{0..999}"}], steps: [`+
 			strings.Repeat(`{at: 5s, delete: {pod: "p{0..499}"}}, `, 90)+"], expect: ["+
