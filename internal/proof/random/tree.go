@@ -2,10 +2,11 @@ package random
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"time"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"probesim.dev/internal/value"
 )
@@ -127,15 +128,12 @@ func filled(n tree) tree {
 // write returns the text of a file with the documents.
 func write(documents []tree) []byte {
 	var b bytes.Buffer
-	encoder := yaml.NewEncoder(&b)
-	encoder.SetIndent(2)
+	dumper, err := yaml.NewDumper(&b, yaml.WithV3Defaults(), yaml.WithIndent(2), yaml.WithLineWidth(-1))
 	for _, d := range documents {
-		if err := encoder.Encode(d); err != nil {
-			panic(err) // cannot happen: the nodes are valid, and a buffer has no errors
-		}
+		err = errors.Join(err, dumper.Dump(d))
 	}
-	if err := encoder.Close(); err != nil {
-		panic(err)
+	if err = errors.Join(err, dumper.Close()); err != nil {
+		panic(err) // cannot happen: the nodes are valid, and a buffer has no errors
 	}
 	return b.Bytes()
 }
