@@ -143,31 +143,17 @@ var table = []Kind{
 	{trace.SyncFailed, []string{"reason", "message"}, one(Node, nil)},
 }
 
-// podStates and containerStates are the possible statuses of pods and containers: each status has
-// the words of one of them. Only a terminated container has an exit code other than 0. A kill from
-// outside can give another reason to a terminated container.
-var (
-	podStates = []words{
-		{"phase": {"Pending", "Running", "Succeeded"}, "reason": {""}},
-		{"phase": {"Failed"}, "reason": {"", "DeadlineExceeded", "Evicted", "NodeShutdown", "OutOfcpu", "OutOfmemory",
-			"Terminated"}},
-	}
-	containerStates = []words{
-		{"state": {"running"}, "reason": {""}},
-		{"state": {"waiting"}, "reason": {
-			"", // created and not started, which a restart of the kubelet can leave behind
-			"ContainerCreating", "CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError",
-			"ErrImageNeverPull",
-			"ErrImagePull", "ImageInspectError", "ImagePullBackOff", "PodInitializing", "PostStartHookError",
-			"RestartingAllContainers",
-			"RunContainerError",
-		}},
-		{"state": {terminated}, "reason": {"Completed", "ContainerStatusUnknown", "Error", "RestartingAllContainers",
-			"Unknown"}},
-	}
-)
+// PodReasons are the reasons of the status of a pod.
+var PodReasons = []string{"", "DeadlineExceeded", "Evicted", "NodeShutdown", "OutOfcpu", "OutOfmemory", "Terminated"}
 
-const terminated = "terminated"
+// ContainerReasons are the reasons of the status of a container. One that is created and not
+// started, which a restart of the kubelet can leave behind, has none. A kill from outside can give
+// another reason.
+var ContainerReasons = []string{
+	"", "Completed", "ContainerCreating", "ContainerStatusUnknown", "CrashLoopBackOff", "CreateContainerConfigError",
+	"CreateContainerError", "ErrImageNeverPull", "ErrImagePull", "Error", "ImageInspectError", "ImagePullBackOff",
+	"PodInitializing", "PostStartHookError", "RestartingAllContainers", "RunContainerError", "Unknown",
+}
 
 // Kinds returns the kinds of records, observable kinds first. Do not modify the result.
 func Kinds() []Kind { return table }
@@ -252,42 +238,4 @@ func (r *Record) narrow(s Shape) (Shape, bool) {
 		}
 	}
 	return Shape{s.About, w}, true
-}
-
-// Possible reports whether the fields of a pod, or of a container if ofContainer is set, can have
-// such values together.
-func (f Fields) Possible(ofContainer bool, kills Kills) bool {
-	states := podStates
-	if ofContainer {
-		states = containerStates
-	}
-	return slices.ContainsFunc(states, func(state words) bool { return f.fit(state, kills) })
-}
-
-func (f Fields) fit(state words, kills Kills) bool {
-	ended := slices.Contains(state["state"], terminated)
-	for _, w := range f {
-		list, closed := state[w.Name]
-		if ended && w.Name == "reason" {
-			list, closed = slices.Concat(list, kills.Reasons), !kills.Unknown
-		}
-		matches := func(word string) bool { return w.Match.Matches(value.TextOf(word)) }
-		switch {
-		case closed && !slices.ContainsFunc(list, matches):
-			return false
-		case w.Name == "exitCode" && !ended && !w.Match.Overlaps(0, 0):
-			return false
-		}
-	}
-	return true
-}
-
-// reasonsIn returns all reasons of a list of states.
-func reasonsIn(states []words) []string {
-	var all []string
-	for _, state := range states {
-		all = append(all, state["reason"]...)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }

@@ -128,7 +128,7 @@ func TestWordsOccurInTheSource(t *testing.T) {
 			}
 		}
 	}
-	words := slices.Concat(reasonsIn(podStates), reasonsIn(containerStates))
+	words := slices.Concat(PodReasons, ContainerReasons)
 	for _, k := range table {
 		words = append(words, k.words("reason")...)
 	}

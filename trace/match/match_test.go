@@ -16,7 +16,7 @@ func moment(t *testing.T, text string) *Moment {
 	m := &Moment{}
 	strict.Decode(docs[0], m)
 	if m.Becomes != nil {
-		m.Becomes.Check(docs[0].Field("becomes"), m.Container, Kills{})
+		m.Becomes.Check(docs[0].Field("becomes"), m.Container, ContainerReasons)
 	}
 	if err := errs.Err(); err != nil {
 		t.Fatal(err)

@@ -30,57 +30,44 @@ func (f *Fields) UnmarshalNode(n *strict.Node) {
 }
 
 // Check resolves the types of fields that were decoded from n, and reports errors at n. The fields
-// belong to a container, or to the pod if container is empty.
-func (f Fields) Check(n *strict.Node, container string, kills Kills) {
-	all := true
+// belong to a container, or to the pod if container is empty. reasons are those that the status of
+// a container can have; nil: any.
+func (f Fields) Check(n *strict.Node, container string, reasons []string) {
 	for i := range f {
-		typ, words, ok := statusField(n.Items[i], f[i].Name, container, kills)
-		if ok {
-			f[i].Match, ok = parseMatch(n.Items[i], f[i].Name, typ, words)
+		if typ, words, ok := statusField(n.Items[i], f[i].Name, container, reasons); ok {
+			f[i].Match, _ = parseMatch(n.Items[i], f[i].Name, typ, words)
 		}
-		all = all && ok
-	}
-	if all && !f.Possible(container != "", kills) {
-		n.Errorf("no status has these values together")
 	}
 }
 
 // OfContainer reports whether a container can have such values: each field is one of a container,
 // with a possible reason. n is the node that the fields were decoded from.
-func (f Fields) OfContainer(n *strict.Node, kills Kills) bool {
+func (f Fields) OfContainer(n *strict.Node, reasons []string) bool {
 	for i := range f {
 		if find(containerFields, f[i].Name) == nil {
 			return false
 		}
-		if f[i].Name != "reason" || kills.Unknown {
+		if f[i].Name != "reason" || reasons == nil {
 			continue
 		}
 		m, err := value.ParseMatch(value.Text, n.Items[i].Value)
 		has := func(reason string) bool { return m.Matches(value.TextOf(reason)) }
-		if err == nil && !slices.ContainsFunc(slices.Concat(reasonsIn(containerStates), kills.Reasons), has) {
+		if err == nil && !slices.ContainsFunc(reasons, has) {
 			return false
 		}
 	}
 	return len(f) > 0
 }
 
-// Kills are the reasons that kills from outside give to containers.
-type Kills struct {
-	Reasons []string
-	Unknown bool // the reasons could not be read
-}
-
 // statusField returns the type of a field and its possible words. It returns false after reporting
 // that the field does not exist.
-func statusField(n *strict.Node, name, container string, kills Kills) (value.Type, []string, bool) {
+func statusField(n *strict.Node, name, container string, reasons []string) (value.Type, []string, bool) {
 	ofPod, ofContainer := find(podFields, name), find(containerFields, name)
 	switch {
 	case container == "" && name == "reason":
-		return value.Text, reasonsIn(podStates), true
-	case name == "reason" && kills.Unknown:
-		return value.Text, nil, true
+		return value.Text, PodReasons, true
 	case name == "reason":
-		return value.Text, slices.Concat(reasonsIn(containerStates), kills.Reasons), true
+		return value.Text, reasons, true
 	case container == "" && ofPod != nil:
 		return ofPod.typ, ofPod.words, true
 	case container != "" && ofContainer != nil:
@@ -172,17 +159,8 @@ func (r *Record) field(n *strict.Node, name string, kind *Kind) {
 
 // CheckScope reports the fields pod, container and instance of n, the mapping that contains the
 // record, if the records that r matches do not have them, and reports conditions that no record
-// meets together. It returns false after it reports an error.
-func (r *Record) CheckScope(n *strict.Node) bool {
-	ok := true
-	reject := func(of string, names ...string) {
-		for _, name := range names {
-			if field := n.Field(name); field.Written() {
-				field.Errorf("%s is about %s: leave out %s", r.words(), of, name)
-				ok = false
-			}
-		}
-	}
+// meets together.
+func (r *Record) CheckScope(n *strict.Node) {
 	about := map[About]bool{}
 	for _, s := range r.Shapes(false) {
 		about[s.About] = true
@@ -190,14 +168,12 @@ func (r *Record) CheckScope(n *strict.Node) bool {
 	switch {
 	case len(about) == 0:
 		n.Field("record").Errorf("no %s has these values together", r.words())
-		return false
 	case about[Container]:
 	case about[Pod]:
-		reject("a pod", "container", "instance")
+		n.Refuse([]string{"container", "instance"}, "%s is about a pod: leave it out", r.words())
 	default:
-		reject("the node", "pod", "container", "instance")
+		n.Refuse([]string{"pod", "container", "instance"}, "%s is about the node: leave it out", r.words())
 	}
-	return ok
 }
 
 // words describes the records that r matches.
@@ -237,9 +213,9 @@ func (t *Transitions) UnmarshalNode(n *strict.Node) {
 
 // Check resolves the type of the field, and reports errors at n. The field belongs to a container,
 // or to the pod if container is empty.
-func (t *Transitions) Check(n *strict.Node, container string, kills Kills) {
+func (t *Transitions) Check(n *strict.Node, container string, reasons []string) {
 	list := n.Field(t.Field)
-	typ, words, ok := statusField(list, t.Field, container, kills)
+	typ, words, ok := statusField(list, t.Field, container, reasons)
 	for i := range t.Values {
 		if ok {
 			t.Values[i], _ = parseMatch(list.Index(i), t.Field, typ, words)

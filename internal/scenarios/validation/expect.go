@@ -171,10 +171,10 @@ func (c *checker) checkWindow(e *format.Expect, n *strict.Node) {
 func (c *checker) checkMatcher(e *format.Expect, n *strict.Node) {
 	for _, container := range format.NamesOf(e.Container) {
 		if e.Status != nil {
-			e.Status.Check(n.Field("status"), container, c.killReasons())
+			e.Status.Check(n.Field("status"), container, c.reasons())
 		}
 		if e.Becomes != nil {
-			e.Becomes.Check(n.Field("becomes"), container, c.killReasons())
+			e.Becomes.Check(n.Field("becomes"), container, c.reasons())
 		}
 		if e.Record != nil {
 			c.checkRecord(e.Record, n)
@@ -184,7 +184,7 @@ func (c *checker) checkMatcher(e *format.Expect, n *strict.Node) {
 		}
 	}
 	if e.Transitions != nil {
-		e.Transitions.Check(n.Field("transitions"), e.Container, c.killReasons())
+		e.Transitions.Check(n.Field("transitions"), e.Container, c.reasons())
 	}
 	if e.Since != nil {
 		if !n.Field("container").Bad() {
@@ -234,7 +234,7 @@ func (c *checker) inherit(e *format.Expect, m *match.Moment, n *strict.Node) {
 		return
 	}
 	if m.Record != nil && c.canBeOf(m.Record, e.Pod, e.Container) ||
-		m.Becomes != nil && m.Becomes.OfContainer(n.Field("becomes"), c.killReasons()) {
+		m.Becomes != nil && m.Becomes.OfContainer(n.Field("becomes"), c.reasons()) {
 		m.Container = e.Container
 	}
 }
@@ -302,15 +302,16 @@ func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
 		c.checkRecord(m.Record, n)
 	}
 	if m.Becomes != nil {
-		m.Becomes.Check(n.Field("becomes"), m.Container, c.killReasons())
+		m.Becomes.Check(n.Field("becomes"), m.Container, c.reasons())
 	}
 }
 
 // checkRecord checks a record. n is the mapping that contains it.
 func (c *checker) checkRecord(r *match.Record, n *strict.Node) {
-	if n.Field("record").Bad() || !r.CheckScope(n) {
+	if n.Field("record").Bad() {
 		return
 	}
+	r.CheckScope(n)
 	longest, what := c.scenario.Spec.Duration.Time(), "the run lasts"
 	switch r.Kind {
 	case trace.ProbeExecuted:
@@ -326,21 +327,22 @@ func (c *checker) checkRecord(r *match.Record, n *strict.Node) {
 	}
 }
 
-// killReasons returns the reasons that kill steps give to containers.
-func (c *checker) killReasons() match.Kills {
-	if c.kills != nil {
-		return *c.kills
+// containerReasons returns the reasons that the status of a container can have, with those that kill
+// steps give. It returns nil if a step could not be read.
+func (c *checker) containerReasons() []string {
+	if c.spec.Field("steps").Unread() {
+		return nil
 	}
-	c.kills = &match.Kills{Unknown: c.spec.Field("steps").Unread()}
+	reasons := slices.Clone(match.ContainerReasons)
 	for _, step := range c.scenario.Spec.Steps {
-		c.kills.Unknown = c.kills.Unknown || len(step.Actions()) != 1 // it could not be read
-		if step != nil && step.Kill != nil {
-			c.kills.Reasons = append(c.kills.Reasons, step.Kill.ReasonOr())
+		if len(step.Actions()) != 1 {
+			return nil
+		}
+		if step.Kill != nil {
+			reasons = append(reasons, step.Kill.ReasonOr())
 		}
 	}
-	slices.Sort(c.kills.Reasons)
-	c.kills.Reasons = slices.Compact(c.kills.Reasons)
-	return *c.kills
+	return reasons
 }
 
 // checkRuns checks the runs and versions that an expectation applies to.

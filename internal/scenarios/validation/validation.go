@@ -3,6 +3,7 @@ package validation
 import (
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	apivalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -16,7 +17,6 @@ import (
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/scenarios/plan"
-	"probesim.dev/trace/match"
 )
 
 // checker checks a scenario and resolves the names in it.
@@ -42,8 +42,8 @@ type checker struct {
 	moments        []*strict.Node // of the moments of the scenario
 	checkedMoments int            // the first ones
 
-	kills  *match.Kills                  // cache of killReasons
-	probes map[[2]string]map[string]bool // cache of probesOf
+	reasons func() []string               // containerReasons, once
+	probes  map[[2]string]map[string]bool // cache of probesOf
 
 	clockSteps time.Duration // sum of all clock steps, regardless of their signs
 }
@@ -51,9 +51,11 @@ type checker struct {
 // Check checks a scenario of a file and resolves the names in it. root is the node of its document.
 func Check(s *plan.Scenario, root *strict.Node, f *manifests.Objects,
 	open func(n *strict.Node, name string) *manifests.Objects, u *Usage) {
-	(&checker{Usage: u, file: f, open: open, scenario: s, root: root, spec: root.Field("spec"),
+	c := &checker{Usage: u, file: f, open: open, scenario: s, root: root, spec: root.Field("spec"),
 		matches: map[string][]*workload{}, haveContainer: map[[2]string]bool{},
-		probes: map[[2]string]map[string]bool{}}).check()
+		probes: map[[2]string]map[string]bool{}}
+	c.reasons = sync.OnceValue(c.containerReasons)
+	c.check()
 }
 
 // CheckWorkload checks the only entry of spec.pods of a scenario, whose node is entry, against a
