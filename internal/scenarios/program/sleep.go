@@ -21,7 +21,7 @@ func SleepOf(command []string) (slept time.Duration, isAll bool) {
 		return 0, false
 	}
 	if script, isShell := shellScript(command); isShell {
-		return sleepOfScript(script, 0)
+		return sleepOfScript(script)
 	}
 	words := make([]shellWord, len(command))
 	for i, text := range command {
@@ -30,16 +30,12 @@ func SleepOf(command []string) (slept time.Duration, isAll bool) {
 	return sleepOfCommand(words)
 }
 
-// maxNested is the depth of command substitutions in a script that counts as known.
-const maxNested = 8
-
 // sleepOfScript returns the time for which a script sleeps before its end, or before the first part
 // that is more than a sequence of commands, such as a loop.
-func sleepOfScript(script string, depth int) (slept time.Duration, isAll bool) {
-	r := &shellReader{rest: script}
+func sleepOfScript(script string) (slept time.Duration, isAll bool) {
 	isAll = true
-	for depth < maxNested {
-		words, end, ok := r.command()
+	for {
+		words, end, rest, ok := firstCommand(script)
 		for len(words) > 0 && (words[0].text == "exec" || words[0].isAssignment()) {
 			words = words[1:]
 		}
@@ -50,34 +46,34 @@ func sleepOfScript(script string, depth int) (slept time.Duration, isAll bool) {
 		if !ok || end == "|" || end == "&" || slices.Contains(control, name) {
 			return slept, false
 		}
-		d, known := sleepOfWords(words, depth)
+		d, known := sleepOfWords(words)
 		slept, isAll = min(slept+d, value.MaxDuration), isAll && known
 		isCondition := slices.Contains(conditions, path.Base(name))
 		switch {
 		case end == "":
 			return slept, isAll
 		case end == "||" && known && !isCondition:
-			_, end, ok = r.command() // which does not run, because the command before it succeeds
+			_, end, rest, ok = firstCommand(rest) // which does not run, because the command before it succeeds
 			if !ok || end != "" && end != ";" {
 				return slept, false
 			}
 		case end == "||", end == "&&" && isCondition:
 			return slept, false
 		}
+		script = rest
 	}
-	return slept, false
 }
 
 // sleepOfWords returns the time for which a command in a script and the commands in its words
 // sleep.
-func sleepOfWords(words []shellWord, depth int) (slept time.Duration, isAll bool) {
+func sleepOfWords(words []shellWord) (slept time.Duration, isAll bool) {
 	if len(words) == 0 {
 		return 0, true
 	}
 	slept, isAll = sleepOfCommand(words)
 	for _, w := range words {
 		for _, inner := range w.runs {
-			d, known := sleepOfScript(inner, depth+1)
+			d, known := sleepOfScript(inner)
 			slept, isAll = min(slept+d, value.MaxDuration), isAll && known
 		}
 	}
