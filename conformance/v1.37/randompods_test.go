@@ -70,9 +70,8 @@ func (r randomPods) fill(s *v1.PodSpec) {
 		s.ActiveDeadlineSeconds = new(one[int64](r, 5, 0, -1, 1<<31))
 	}
 	s.Hostname, s.Subdomain = one(r, "", "", "a"), one(r, "", "", "a")
-	s.NodeName, s.ServiceAccountName, s.PriorityClassName = one(r, "", "", "n", "N"), one(r, "", "", "sa"),
+	s.NodeName, s.ServiceAccountName, s.PriorityClassName = one(r, "", "", "n"), one(r, "", "", "sa"),
 		one(r, "", "", "p")
-	s.HostNetwork = r.rarely(5)
 	if r.rarely(6) {
 		s.ReadinessGates = []v1.PodReadinessGate{{ConditionType: one[v1.PodConditionType](r, "a", "a/b", "", "?")}}
 	}
@@ -175,7 +174,6 @@ func (r randomPods) port() v1.ContainerPort {
 	return v1.ContainerPort{
 		Name:          one(r, "", "http", "UP", "a--b"),
 		ContainerPort: one[int32](r, 80+r.Int32N(2), 0, 70000),
-		HostPort:      one[int32](r, 0, 0, 80, 81, -1),
 		Protocol:      one[v1.Protocol](r, "", "UDP", "tcp"),
 	}
 }

@@ -216,23 +216,19 @@ var Kinds = []workloadKind{
 	})},
 	{"apps/v1", "Deployment", "spec.template", "spec.replicas", restartAlways,
 		typed(func(m *Object, o *appsv1.Deployment) {
-			m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
-			m.own = admission.ValidateDeployment(o)
+			m.controlled(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas, o.Spec.Selector)
 		})},
 	{"apps/v1", "StatefulSet", "spec.template", "spec.replicas", restartAlways,
 		typed(func(m *Object, o *appsv1.StatefulSet) {
-			m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
+			m.controlled(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas, o.Spec.Selector)
 			m.pod.Spec.Volumes = withClaimVolumes(m.pod.Spec.Volumes, o.Spec.VolumeClaimTemplates)
-			m.own = admission.ValidateStatefulSet(o)
 		})},
 	{"apps/v1", "DaemonSet", "spec.template", "", restartAlways, typed(func(m *Object, o *appsv1.DaemonSet) {
-		m.template(&o.ObjectMeta, &o.Spec.Template, nil) // one pod per node, and there is one node
-		m.own = admission.ValidateDaemonSet(o)
+		m.controlled(&o.ObjectMeta, &o.Spec.Template, nil, o.Spec.Selector) // one pod per node, and there is one node
 	})},
 	{"apps/v1", "ReplicaSet", "spec.template", "spec.replicas", restartAlways,
 		typed(func(m *Object, o *appsv1.ReplicaSet) {
-			m.template(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
-			m.own = admission.ValidateReplicaSet(o)
+			m.controlled(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas, o.Spec.Selector)
 		})},
 	{"batch/v1", "Job", "spec.template", "spec.parallelism", restartOfJobs, typed(func(m *Object, o *batchv1.Job) {
 		admission.DefaultJob(o)
@@ -265,6 +261,13 @@ func (m *Object) template(meta *metav1.ObjectMeta, template *v1.PodTemplateSpec,
 	if replicas != nil {
 		m.Replicas = int(*replicas)
 	}
+}
+
+// controlled sets the fields of the workload of a controller.
+func (m *Object) controlled(meta *metav1.ObjectMeta, template *v1.PodTemplateSpec, replicas *int32,
+	selector *metav1.LabelSelector) {
+	m.template(meta, template, replicas)
+	m.own = admission.ValidateController(m.Kind.Kind, meta, replicas, selector, template)
 }
 
 // withClaimVolumes adds the volumes of claim templates in front of the others. They replace volumes

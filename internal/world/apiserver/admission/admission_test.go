@@ -192,16 +192,6 @@ func TestValidate(t *testing.T) {
 		}},
 		{`spec.containers[0].ports[0].containerPort: Required value`,
 			func(p *v1.Pod) { app(p).Ports = []v1.ContainerPort{{}} }},
-		{`spec.containers[0].ports[0].hostPort: Invalid value: 70000: must be between 1 and 65535, inclusive`,
-			func(p *v1.Pod) { app(p).Ports = []v1.ContainerPort{{ContainerPort: 1, HostPort: 70000}} }},
-		{`spec.containers[0].ports[1].hostPort: Duplicate value: "TCP//5"`, func(p *v1.Pod) {
-			app(p).Ports = []v1.ContainerPort{{ContainerPort: 1, HostPort: 5}, {ContainerPort: 2, HostPort: 5}}
-		}},
-		{`spec.containers[0].ports[0].hostPort: Invalid value: 5: must match ` +
-			"`containerPort` when `hostNetwork` is true", func(p *v1.Pod) {
-			p.Spec.HostNetwork = true
-			app(p).Ports = []v1.ContainerPort{{ContainerPort: 1, HostPort: 5}}
-		}},
 		{`spec.initContainers[0].startupProbe: Forbidden: may not be set for init containers without restartPolicy=Always`,
 			func(p *v1.Pod) {
 				p.Spec.InitContainers = []v1.Container{{Name: "i", Image: "x",

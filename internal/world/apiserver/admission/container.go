@@ -59,8 +59,6 @@ func validateCommon(c *v1.Container, names sets.Set[string], path *field.Path) f
 	names.Insert(c.Name)
 	if c.Image == "" {
 		errs = append(errs, field.Required(path.Child("image"), ""))
-	} else if !trimmed(c.Image) {
-		errs = append(errs, field.Invalid(path.Child("image"), c.Image, "must not have leading or trailing whitespace"))
 	}
 	errs = append(errs, oneOf(path.Child("imagePullPolicy"), c.ImagePullPolicy, v1.PullAlways, v1.PullIfNotPresent,
 		v1.PullNever)...)

@@ -36,7 +36,8 @@ func AdmitDeployment(p profile.Profile, d *appsv1.Deployment) (*appsv1.Deploymen
 	Default(pod)
 	DropDisabled(p, &pod.Spec)
 	d.Spec.Template.Spec = pod.Spec
-	errs := append(ValidateDeployment(d), validateRollout(&d.Spec)...)
+	errs := append(ValidateController("Deployment", &d.ObjectMeta, d.Spec.Replicas, d.Spec.Selector, &d.Spec.Template),
+		validateRollout(&d.Spec)...)
 	for _, list := range []field.ErrorList{Validate(pod), ValidateGated(p, pod), ValidateSupported(pod)} {
 		for _, e := range list {
 			if e.Field != "metadata.name" { // the name of the Deployment, which is checked

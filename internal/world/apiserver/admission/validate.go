@@ -3,7 +3,6 @@ package admission
 import (
 	"math"
 	"regexp"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -41,7 +40,7 @@ func validatePod(pod *v1.Pod) field.ErrorList {
 
 // validateSpec is ValidatePodSpec.
 func validateSpec(spec *v1.PodSpec, path *field.Path) field.ErrorList {
-	errs := validateNames(spec, path)
+	errs := validateReadinessGates(spec.ReadinessGates, path.Child("readinessGates"))
 	errs = append(errs, oneOf(path.Child("restartPolicy"), spec.RestartPolicy,
 		v1.RestartPolicyAlways, v1.RestartPolicyOnFailure, v1.RestartPolicyNever)...)
 	if deadline := spec.ActiveDeadlineSeconds; deadline != nil && (*deadline < 1 || *deadline > math.MaxInt32) {
@@ -63,19 +62,14 @@ func validateSpec(spec *v1.PodSpec, path *field.Path) field.ErrorList {
 		errs = append(errs, validateInitContainer(&spec.InitContainers[i], names, grace,
 			path.Child("initContainers").Index(i))...)
 	}
-	errs = append(errs, validateResizePolicies(spec, path)...)
-	return append(errs, validateHostPorts(spec, path)...)
+	return append(errs, validateResizePolicies(spec, path)...)
 }
 
-// validateNames checks the names of the node and of readiness gates.
-func validateNames(spec *v1.PodSpec, path *field.Path) field.ErrorList {
+// validateReadinessGates is the function of that name.
+func validateReadinessGates(gates []v1.PodReadinessGate, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if spec.NodeName != "" {
-		errs = invalid(path.Child("nodeName"), spec.NodeName, validation.IsDNS1123Subdomain(spec.NodeName))
-	}
-	for i, gate := range spec.ReadinessGates {
-		errs = append(errs, invalid(path.Child("readinessGates").Index(i).Child("conditionType"),
-			string(gate.ConditionType),
+	for i, gate := range gates {
+		errs = append(errs, invalid(path.Index(i).Child("conditionType"), string(gate.ConditionType),
 			validation.IsQualifiedName(string(gate.ConditionType)))...)
 	}
 	return errs
@@ -102,5 +96,3 @@ func oneOf[T ~string](path *field.Path, value T, supported ...T) field.ErrorList
 func nonNegative(path *field.Path, value int64) field.ErrorList {
 	return apivalidation.ValidateNonnegativeField(value, path)
 }
-
-func trimmed(s string) bool { return s == strings.TrimSpace(s) }

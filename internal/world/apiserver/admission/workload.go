@@ -2,8 +2,8 @@ package admission
 
 import (
 	"fmt"
+	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,33 +12,29 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateDeployment returns the errors with which the API server rejects a Deployment. It checks
-// the fields that the simulator reads, without the spec of the pods. The rules for workloads are in
-// pkg/apis/apps/validation at v1.37.0. (ValidateDeployment)
-func ValidateDeployment(o *appsv1.Deployment) field.ErrorList {
-	return append(validateMeta(&o.ObjectMeta, apivalidation.NameIsDNSSubdomain),
-		validateController("deployment", "ReplicaSet", o.Spec.Replicas, o.Spec.Selector, &o.Spec.Template)...)
-}
-
-// ValidateReplicaSet returns the errors with which the API server rejects a ReplicaSet. The texts
-// say deployment, as in the API server. (ValidateReplicaSet)
-func ValidateReplicaSet(o *appsv1.ReplicaSet) field.ErrorList {
-	return append(validateMeta(&o.ObjectMeta, apivalidation.NameIsDNSSubdomain),
-		validateController("deployment", "ReplicaSet", o.Spec.Replicas, o.Spec.Selector, &o.Spec.Template)...)
-}
-
-// ValidateStatefulSet returns the errors with which the API server rejects a StatefulSet. Its name
-// is part of the host names of its pods. (ValidateStatefulSet)
-func ValidateStatefulSet(o *appsv1.StatefulSet) field.ErrorList {
-	return append(validateMeta(&o.ObjectMeta, apivalidation.NameIsDNSLabel),
-		validateController("statefulset", "StatefulSet", o.Spec.Replicas, o.Spec.Selector, &o.Spec.Template)...)
-}
-
-// ValidateDaemonSet returns the errors with which the API server rejects a DaemonSet.
-// (ValidateDaemonSet)
-func ValidateDaemonSet(o *appsv1.DaemonSet) field.ErrorList {
-	return append(validateMeta(&o.ObjectMeta, apivalidation.NameIsDNSSubdomain),
-		validateController("daemonset", "DaemonSet", nil, o.Spec.Selector, &o.Spec.Template)...)
+// ValidateController returns the errors with which the API server rejects a Deployment, ReplicaSet,
+// StatefulSet or DaemonSet. It checks the fields that the simulator reads, without the spec of the
+// pods. The texts about a ReplicaSet say deployment, as in the API server. The rules for workloads
+// are in pkg/apis/apps/validation at v1.37.0. (ValidateDeployment, ValidateReplicaSet,
+// ValidateStatefulSet, ValidateDaemonSet)
+func ValidateController(kind string, meta *metav1.ObjectMeta, replicas *int32, selector *metav1.LabelSelector,
+	template *v1.PodTemplateSpec) field.ErrorList {
+	name := apivalidation.NameIsDNSSubdomain
+	if kind == "StatefulSet" { // its name is part of the host names of its pods
+		name = apivalidation.NameIsDNSLabel
+	}
+	said, deadlineOf := strings.ToLower(kind), kind
+	if kind == "Deployment" || kind == "ReplicaSet" {
+		said, deadlineOf = "deployment", "ReplicaSet"
+	}
+	path := field.NewPath("spec")
+	errs := append(validateMeta(meta, name), nonNegativeIfSet(path.Child("replicas"), replicas)...)
+	errs = append(errs, validateSelector(said, selector, template.Labels, path)...)
+	if template.Spec.ActiveDeadlineSeconds != nil {
+		errs = append(errs, field.Forbidden(path.Child("template", "spec", "activeDeadlineSeconds"),
+			fmt.Sprintf("activeDeadlineSeconds in %s is not Supported", deadlineOf)))
+	}
+	return errs
 }
 
 // ValidateCustomResource returns the errors with which the API server rejects the metadata of any
@@ -54,20 +50,6 @@ func validateMeta(meta *metav1.ObjectMeta, name apivalidation.ValidateNameFunc) 
 	setDefault(&meta.Namespace, v1.NamespaceDefault)
 	meta.ManagedFields, meta.Generation = nil, 0
 	return apivalidation.ValidateObjectMeta(meta, true, name, field.NewPath("metadata"))
-}
-
-// validateController checks the number of pods and the selector. kind and deadlineOf name the
-// workload in the API server's messages.
-func validateController(kind, deadlineOf string, replicas *int32, selector *metav1.LabelSelector,
-	template *v1.PodTemplateSpec) field.ErrorList {
-	path := field.NewPath("spec")
-	errs := nonNegativeIfSet(path.Child("replicas"), replicas)
-	errs = append(errs, validateSelector(kind, selector, template.Labels, path)...)
-	if template.Spec.ActiveDeadlineSeconds != nil {
-		errs = append(errs, field.Forbidden(path.Child("template", "spec", "activeDeadlineSeconds"),
-			fmt.Sprintf("activeDeadlineSeconds in %s is not Supported", deadlineOf)))
-	}
-	return errs
 }
 
 // validateSelector rejects a selector that does not match the labels of the template. A missing
