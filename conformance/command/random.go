@@ -2,14 +2,11 @@ package command
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"testing"
 	"time"
 
@@ -119,64 +116,29 @@ func runRandom(c *cobra.Command, out *bufio.Writer, f *randomFlags) error {
 		return err
 	}
 	defer w.close()
-	ctx, cancel := context.WithCancel(c.Context())
-	defer cancel()
-	results, failed := w.run(ctx, first, last)
-	r := &randomReport{out: out, dir: f.out, scenario: f.scenario, next: first, waiting: map[int]seedResult{},
-		progress: newProgress(os.Stderr, last-first+1)}
-	for result := range results {
-		if err := r.add(result); err != nil {
-			cancel()
-			for range results {
-			}
-			return err
-		}
-	}
-	r.progress.clear()
-	if err := errors.Join(r.flush(), <-failed); err != nil {
+	r := &randomReport{out: out, dir: f.out, scenario: f.scenario, progress: newProgress(os.Stderr, last-first+1)}
+	err = w.run(c.Context(), first, last, r.add)
+	if r.progress.clear(); err != nil {
 		return err
 	}
 	return errors.Join(r.sum.write(out, c.Context().Err() != nil), c.Context().Err(), r.sum.err())
 }
 
-// randomReport writes results in the order of their seeds.
+// randomReport writes the results of seeds.
 type randomReport struct {
 	out      *bufio.Writer
 	dir      string // directory for scenario files; if empty, no files are written
 	scenario random.Options
 	sum      summary
-	next     int                // the next seed to write
-	done     int                // seeds with a result
-	waiting  map[int]seedResult // results of later seeds
+	done     int // seeds with a result
 	progress *progress
 }
 
 func (r *randomReport) add(result seedResult) error {
-	r.waiting[result.Seed] = result
-	for {
-		result, ok := r.waiting[r.next]
-		if !ok {
-			break
-		}
-		delete(r.waiting, r.next)
-		r.next++
-		if err := r.write(result); err != nil {
-			return err
-		}
-	}
+	err := r.write(result)
 	r.done++
 	r.progress.show(r.done, r.sum.differ)
-	return nil
-}
-
-// flush writes the remaining results after an early end, when some seeds have no result.
-func (r *randomReport) flush() error {
-	for _, seed := range slices.Sorted(maps.Keys(r.waiting)) {
-		if err := r.write(r.waiting[seed]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 func (r *randomReport) write(result seedResult) error {

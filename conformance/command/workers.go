@@ -9,9 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"syscall"
 	"time"
+
+	"probesim.dev/internal/runner/pool"
 )
 
 // chunkSize is the maximum number of real runs in one process, because each leaks some memory.
@@ -49,49 +50,34 @@ func newWorkers(f *randomFlags) (*workers, error) {
 
 func (w *workers) close() { os.RemoveAll(w.temp) }
 
-// run compares all seeds until ctx is done. The results arrive in any order. After the last result
-// the second channel delivers the error that stopped the comparison, or nil.
-func (w *workers) run(ctx context.Context, first, last int) (<-chan seedResult, <-chan error) {
-	results, failed := make(chan seedResult), make(chan error, 1)
-	ctx, cancel := context.WithCancelCause(ctx)
-	size := max(1, min(chunkSize/max(1, w.repeat), (last-first+1)/(4*w.parallel)))
-	chunks := make(chan int)
-	go func() {
-		defer close(chunks)
-		for from := first; from <= last; from += size {
-			select {
-			case chunks <- from:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	var all sync.WaitGroup
-	for range w.parallel {
-		all.Go(func() {
-			for from := range chunks {
-				if err := w.compareChunk(ctx, from, min(from+size-1, last), results); err != nil {
-					cancel(err)
+// chunk has the results of the seeds that one call of compareChunk compares.
+type chunk struct {
+	results []seedResult
+	err     error
+}
+
+// run compares all seeds until ctx is done, and passes on the results in the order of the seeds.
+func (w *workers) run(ctx context.Context, first, last int, emit func(seedResult) error) error {
+	seeds := last - first + 1
+	size := max(1, min(chunkSize/max(1, w.repeat), seeds/(4*w.parallel)))
+	return pool.InOrder(ctx, (seeds+size-1)/size, pool.Options{Parallel: w.parallel},
+		func(ctx context.Context, i int) (c chunk) {
+			from := first + i*size
+			c.err = w.compareChunk(ctx, from, min(from+size-1, last), &c.results)
+			return c
+		}, func(_ int, c chunk) error {
+			for _, result := range c.results {
+				if err := emit(result); err != nil {
+					return err
 				}
 			}
+			return c.err
 		})
-	}
-	go func() {
-		all.Wait()
-		err := context.Cause(ctx)
-		cancel(nil)
-		if errors.Is(err, context.Canceled) {
-			err = nil
-		}
-		failed <- err
-		close(results)
-	}()
-	return results, failed
 }
 
 // compareChunk compares some seeds. After a process hangs or crashes, it reports the seed as a
 // fault and starts a new process for the remaining seeds.
-func (w *workers) compareChunk(ctx context.Context, first, last int, results chan<- seedResult) error {
+func (w *workers) compareChunk(ctx context.Context, first, last int, results *[]seedResult) error {
 	for first <= last && ctx.Err() == nil {
 		p, err := w.start(first, last)
 		if err != nil {
@@ -110,7 +96,7 @@ func (w *workers) compareChunk(ctx context.Context, first, last int, results cha
 			if !p.responded || next > last {
 				return faultError{fmt.Errorf("the worker for the seeds from %d: %s", first, fault)}
 			}
-			results <- seedResult{Seed: next, Fault: fault}
+			*results = append(*results, seedResult{Seed: next, Fault: fault})
 			next++
 		}
 		first = next
@@ -183,7 +169,7 @@ func (p *process) cleanUp() {
 
 // watch forwards results until the process ends, hangs or is canceled. It returns the next seed to
 // compare, and the reason why the process stopped before the last seed.
-func (p *process) watch(ctx context.Context, next int, silenceLimit time.Duration, results chan<- seedResult) (int,
+func (p *process) watch(ctx context.Context, next int, silenceLimit time.Duration, results *[]seedResult) (int,
 	error) {
 	timer := time.NewTimer(silenceLimit)
 	defer timer.Stop()
@@ -196,7 +182,7 @@ func (p *process) watch(ctx context.Context, next int, silenceLimit time.Duratio
 			p.responded = true
 			timer.Reset(silenceLimit)
 			if m.Result != nil {
-				results <- *m.Result
+				*results = append(*results, *m.Result)
 				next = m.Seed + 1
 			}
 		case <-timer.C:
