@@ -7,12 +7,9 @@ package probetest
 //	Expect(web).To(HaveBecomeReady().Times(1).After(time.Minute))
 func HaveBecomeReady() *HaveBecomeReadyMatcher {
 	return newCount("HaveBecomeReady", "become ready", func(s *subject) (became []occurrence, err error) {
-		ready := false
-		for _, st := range s.statuses() {
-			if now := s.ready(st.status); now != ready {
-				if ready = now; now {
-					became = append(became, st.occurrence)
-				}
+		for _, c := range s.readyChanges() {
+			if c.on {
+				became = append(became, c.occurrence)
 			}
 		}
 		return became, nil

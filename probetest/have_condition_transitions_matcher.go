@@ -29,16 +29,6 @@ type transitions struct {
 	statuses  []v1.ConditionStatus
 }
 
-// conditionAt is the status of a condition from a moment on.
-type conditionAt struct {
-	occurrence
-	status v1.ConditionStatus
-}
-
-func (c conditionAt) String() string {
-	return string(c.status) + " from " + trace.FormatTime(c.t)
-}
-
 func (expected transitions) compare(s *subject, w window) (bool, *finding, error) {
 	if err := expected.possible(s); err != nil {
 		return false, nil, err
@@ -47,9 +37,9 @@ func (expected transitions) compare(s *subject, w window) (bool, *finding, error
 	if err != nil {
 		return false, nil, err
 	}
-	var all []conditionAt
+	var all []change
 	var marks []int
-	for _, c := range s.conditions(expected.condition) {
+	for _, c := range s.changes(expected.value) {
 		if c.t > to {
 			break
 		}
@@ -60,12 +50,13 @@ func (expected transitions) compare(s *subject, w window) (bool, *finding, error
 	}
 	same, center := len(all) == len(expected.statuses), to
 	for i, c := range all {
-		if i >= len(expected.statuses) || expected.statuses[i] != c.status {
+		if i >= len(expected.statuses) || expected.statuses[i] != statusOf(c) {
 			same, center = false, max(from, c.t)
 			break
 		}
 	}
-	return same, s.finding("It was "+listOf(all, conditionAt.String), center, marks...), nil
+	got := listOf(all, func(c change) string { return string(statusOf(c)) + " from " + trace.FormatTime(c.t) })
+	return same, s.finding("It was "+got, center, marks...), nil
 }
 
 // possible returns an error if no run can match.
@@ -73,7 +64,7 @@ func (expected transitions) possible(s *subject) error {
 	if s.container != "" {
 		return errors.New("only pods have conditions: assert about the pod and not about a container")
 	}
-	if _, known := conditionOf(&trace.PodStatus{}, expected.condition); !known {
+	if conditions[expected.condition] == nil {
 		return fmt.Errorf("a trace does not contain the condition %q; it contains Initialized, ContainersReady and "+
 			"Ready", expected.condition)
 	}
@@ -88,32 +79,21 @@ func (expected transitions) possible(s *subject) error {
 	return nil
 }
 
-// conditions returns the successive statuses of a condition, without repetitions.
-func (s *subject) conditions(condition v1.PodConditionType) []conditionAt {
-	var list []conditionAt
-	for _, st := range s.statuses() {
-		if st.status == nil {
-			continue
-		}
-		status := v1.ConditionFalse
-		if on, _ := conditionOf(st.status, condition); on {
-			status = v1.ConditionTrue
-		}
-		if n := len(list); n == 0 || list[n-1].status != status {
-			list = append(list, conditionAt{st.occurrence, status})
-		}
-	}
-	return list
+// conditions are the conditions that a trace contains.
+var conditions = map[v1.PodConditionType]func(*trace.PodStatus) bool{
+	v1.PodInitialized:  func(s *trace.PodStatus) bool { return s.Initialized },
+	v1.ContainersReady: func(s *trace.PodStatus) bool { return s.ContainersReady },
+	v1.PodReady:        func(s *trace.PodStatus) bool { return s.Ready },
 }
 
-func conditionOf(s *trace.PodStatus, condition v1.PodConditionType) (on, known bool) {
-	switch condition {
-	case v1.PodInitialized:
-		return s.Initialized, true
-	case v1.ContainersReady:
-		return s.ContainersReady, true
-	case v1.PodReady:
-		return s.Ready, true
+// value returns the value of the condition in a status.
+func (expected transitions) value(status *trace.PodStatus) (on, known bool) {
+	return status != nil && conditions[expected.condition](status), status != nil
+}
+
+func statusOf(c change) v1.ConditionStatus {
+	if c.on {
+		return v1.ConditionTrue
 	}
-	return false, false
+	return v1.ConditionFalse
 }

@@ -23,7 +23,7 @@ import (
 // A reason that the kubelet never uses is an error, even with NotTo.
 func HaveEvent(reason string) *HaveEventMatcher {
 	m := &HaveEventMatcher{reason: reason}
-	m.function, m.judge, m.whole = "HaveEvent", m, m
+	m.function, m.judge, m.whole, m.in = "HaveEvent", m, m, m.events
 	return m
 }
 
@@ -66,13 +66,11 @@ func (m *HaveEventMatcher) expected(to string) string {
 	return text + m.expectation()
 }
 
-func (m *HaveEventMatcher) examine(actual any) (bool, *finding, error) {
-	s, err := subjectOf(actual)
-	if err == nil {
-		err = m.possible(s)
-	}
+// events returns the events that match.
+func (m *HaveEventMatcher) events(s *subject) ([]occurrence, error) {
+	err := m.possible(s)
 	if err != nil {
-		return false, nil, err
+		return nil, err
 	}
 	events := s.records(func(r *trace.Record) bool {
 		if err != nil || r.Kind != trace.Event || r.Reason != m.reason || m.eventType != nil && r.Type != *m.eventType {
@@ -85,11 +83,7 @@ func (m *HaveEventMatcher) examine(actual any) (bool, *finding, error) {
 		ok, err = matchesText(*m.text, r.Message)
 		return ok
 	})
-	if err != nil {
-		return false, nil, err
-	}
-	ok, _, found, err := m.check(s, events)
-	return ok, found, err
+	return events, err
 }
 
 // possible returns an error if no event can match.

@@ -136,17 +136,13 @@ func (i ReadyInterval) matches(r ready, added virtual.Time) (bool, virtual.Time,
 // readyTimes returns the intervals during which the subject was ready.
 func (s *subject) readyTimes() []ready {
 	var list []ready
-	was := false
-	for _, st := range s.statuses() {
-		now := s.ready(st.status)
-		switch {
-		case now && !was:
-			list = append(list, ready{from: st.t, to: s.pod.log.end, open: true, records: []int{st.record}})
-		case !now && was:
+	for _, c := range s.readyChanges() {
+		if c.on {
+			list = append(list, ready{from: c.t, to: s.pod.log.end, open: true, records: []int{c.record}})
+		} else if len(list) > 0 {
 			last := &list[len(list)-1]
-			last.to, last.open, last.records = st.t, false, append(last.records, st.record)
+			last.to, last.open, last.records = c.t, false, append(last.records, c.record)
 		}
-		was = now
 	}
 	return list
 }

@@ -20,7 +20,8 @@ type occurrence struct {
 // run, unless the methods say otherwise.
 type counted[M any] struct {
 	windowed[M]
-	least, most *int // nil: 1, any
+	in          func(*subject) ([]occurrence, error) // in the whole run
+	least, most *int                                 // nil: 1, any
 }
 
 // Times sets the exact number that the matcher expects. Times(0) expects none.
@@ -74,6 +75,19 @@ func (c *counted[M]) check(s *subject, all []occurrence) (ok bool, inside []occu
 	return ok, inside, s.finding(happened(before, inside, after), center, marks...), nil
 }
 
+func (c *counted[M]) examine(actual any) (bool, *finding, error) {
+	s, err := subjectOf(actual)
+	if err != nil {
+		return false, nil, err
+	}
+	all, err := c.in(s)
+	if err != nil {
+		return false, nil, err
+	}
+	ok, _, f, err := c.check(s, all)
+	return ok, f, err
+}
+
 // expectation describes the expected number and the window.
 func (c *counted[M]) expectation() string {
 	if c.least == nil {
@@ -92,30 +106,16 @@ func (c *counted[M]) expectation() string {
 // CountMatcher examines how often something happened to a *Pod or a *Container.
 type CountMatcher struct {
 	counted[CountMatcher]
-	words string                               // "restarted" in "to have restarted"
-	in    func(*subject) ([]occurrence, error) // in the whole run
+	words string // "restarted" in "to have restarted"
 }
 
 func newCount(name, words string, in func(*subject) ([]occurrence, error)) *CountMatcher {
-	m := &CountMatcher{words: words, in: in}
-	m.function, m.judge, m.whole = name, m, m
+	m := &CountMatcher{words: words}
+	m.function, m.judge, m.whole, m.in = name, m, m, in
 	return m
 }
 
 func (m *CountMatcher) expected(to string) string { return to + "have " + m.words + m.expectation() }
-
-func (m *CountMatcher) examine(actual any) (bool, *finding, error) {
-	s, err := subjectOf(actual)
-	if err != nil {
-		return false, nil, err
-	}
-	all, err := m.in(s)
-	if err != nil {
-		return false, nil, err
-	}
-	ok, _, f, err := m.check(s, all)
-	return ok, f, err
-}
 
 // happened lists the occurrences inside the window and outside of it.
 func happened(before, inside, after []occurrence) string {

@@ -41,6 +41,30 @@ func (s *subject) statuses() []statusAt {
 	return list
 }
 
+// change is the value of a condition from a moment on.
+type change struct {
+	occurrence
+	on bool
+}
+
+// changes returns the successive values of a condition, without repetitions. known reports whether a
+// status, which may be nil, has the condition.
+func (s *subject) changes(of func(*trace.PodStatus) (on, known bool)) []change {
+	var list []change
+	for _, st := range s.statuses() {
+		on, known := of(st.status)
+		if n := len(list); known && (n == 0 || list[n-1].on != on) {
+			list = append(list, change{st.occurrence, on})
+		}
+	}
+	return list
+}
+
+// readyChanges returns when the subject became ready and when it no longer was.
+func (s *subject) readyChanges() []change {
+	return s.changes(func(status *trace.PodStatus) (on, known bool) { return s.ready(status), true })
+}
+
 func (s *subject) ready(status *trace.PodStatus) bool {
 	if s.container == "" {
 		return status != nil && status.Ready
