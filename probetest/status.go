@@ -47,8 +47,8 @@ type change struct {
 	on bool
 }
 
-// changes returns the successive values of a condition, without repetitions. known reports whether a
-// status, which may be nil, has the condition.
+// changes returns the successive values of a condition, without repetitions. known reports whether
+// a status, which may be nil, has the condition.
 func (s *subject) changes(of func(*trace.PodStatus) (on, known bool)) []change {
 	var list []change
 	for _, st := range s.statuses() {

@@ -10,9 +10,9 @@ import (
 )
 
 // realWorld reports whether a package may use real time, files and goroutines. Only the command and
-// its engine may, and the command that runs random scenarios.
+// its engine may.
 func realWorld(dir string) bool {
-	return under(dir, "cmd") || under(dir, "internal/runner") || under(dir, "internal/proof/soak")
+	return under(dir, "cmd") || under(dir, "internal/runner")
 }
 
 // timeless lists what packages below the command must not use from package time.

@@ -327,8 +327,8 @@ func (c *checker) checkRecord(r *match.Record, n *strict.Node) {
 	}
 }
 
-// containerReasons returns the reasons that the status of a container can have, with those that kill
-// steps give. It returns nil if a step could not be read.
+// containerReasons returns the reasons that the status of a container can have, with those that
+// kill steps give. It returns nil if a step could not be read.
 func (c *checker) containerReasons() []string {
 	if c.spec.Field("steps").Unread() {
 		return nil

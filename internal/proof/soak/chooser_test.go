@@ -1,7 +1,9 @@
-package main
+package soak
 
 import (
 	"fmt"
+	"strings"
+	"testing"
 
 	"probesim.dev/sim/choose"
 )
@@ -67,5 +69,43 @@ func (c *chooser) once(asked choose.Choice) {
 func (c *chooser) broken(format string, args ...any) {
 	if c.err == nil {
 		c.err = fmt.Errorf("broken rule: "+format, args...)
+	}
+}
+
+// fixed answers every question of the kernel with the same number.
+type fixed int
+
+func (f fixed) Choose(choose.Choice, int) int  { return int(f) }
+func (f fixed) Next([]choose.Choice) int       { return int(f) }
+func (f fixed) Fraction(choose.Choice) float64 { return 0.5 }
+
+func TestChooserChecksTheKernel(t *testing.T) {
+	a, b := choose.Choice{Kind: choose.Next, Key: "a"}, choose.Choice{Kind: choose.Next, Key: "b"}
+	race := choose.Choice{Kind: choose.Race, Key: "r"}
+	for _, test := range []struct {
+		want string // "": the questions are correct
+		ask  func(*chooser)
+	}{
+		{"", func(c *chooser) {
+			c.Next([]choose.Choice{a, b})
+			c.Choose(race, 2)
+			c.Choose(choose.Choice{Kind: choose.Race, Key: "r", Ordinal: 1}, 2)
+		}},
+		{"asks which of 1 candidates", func(c *chooser) { c.Next([]choose.Choice{a}) }},
+		{"two candidates have the identity", func(c *chooser) { c.Next([]choose.Choice{a, a}) }},
+		{"comes twice", func(c *chooser) { c.Next([]choose.Choice{a, b}); c.Next([]choose.Choice{b, a}) }},
+		{"asks twice about", func(c *chooser) { c.Choose(race, 2); c.Choose(race, 2) }},
+		{"asks twice about", func(c *chooser) { c.Fraction(race); c.Fraction(race) }},
+		{"asks for one of 1 alternatives", func(c *chooser) { c.Choose(race, 1) }},
+		{"the choice is 2 of 2", func(c *chooser) { c.of = fixed(2); c.Choose(race, 2) }},
+	} {
+		c := &chooser{of: fixed(0)}
+		test.ask(c)
+		switch {
+		case test.want == "" && c.err != nil:
+			t.Errorf("correct questions give %v", c.err)
+		case test.want != "" && (c.err == nil || !strings.Contains(c.err.Error(), test.want)):
+			t.Errorf("the error is %v, want one with %q", c.err, test.want)
+		}
 	}
 }
