@@ -349,7 +349,8 @@ func (n *Node) DeletePod(namespace, name string, gracePeriodSeconds *int64) erro
 // MutableContainerProbes.
 func (n *Node) PatchPod(namespace, name string, patch []byte) error {
 	return n.change(func() error {
-		return n.api.Patch(namespace, name, patch, n.podStep(namespace, name, "patch", string(patch)))
+		return n.changePod(namespace, name, "patch", string(patch),
+			func(pod *v1.Pod) (*v1.Pod, error) { return admission.Patch(n.options.Profile, pod, patch) })
 	})
 }
 
@@ -358,7 +359,8 @@ func (n *Node) PatchPod(namespace, name string, patch []byte) error {
 // PatchPod; the patch can change conditions only.
 func (n *Node) PatchPodStatus(namespace, name string, patch []byte) error {
 	return n.change(func() error {
-		return n.api.PatchPodStatus(namespace, name, patch, n.podStep(namespace, name, "patch", string(patch)))
+		return n.changePod(namespace, name, "patch", string(patch),
+			func(pod *v1.Pod) (*v1.Pod, error) { return admission.PatchStatus(pod, patch) })
 	})
 }
 
@@ -376,8 +378,8 @@ func (n *Node) AddEphemeralContainer(namespace, name string, c v1.EphemeralConta
 		if err := checkImage(c.Name, c.Image); err != nil {
 			return err
 		}
-		if err := n.api.AddEphemeralContainer(namespace, name, c,
-			n.podStep(namespace, name, "debug", c.Name)); err != nil {
+		if err := n.changePod(namespace, name, "debug", c.Name,
+			func(pod *v1.Pod) (*v1.Pod, error) { return admission.AddEphemeralContainer(pod, c) }); err != nil {
 			return err
 		}
 		n.runtime.AddContainer(string(n.api.Pod(namespace, name).UID), c.Name, program)
@@ -393,15 +395,16 @@ func (n *Node) ResizePod(namespace, name string, patch []byte) error {
 		if !n.options.Profile.ResizesAreQueued {
 			return fmt.Errorf("the resizes of %s are not simulated", n.options.Profile.Version)
 		}
-		return n.api.Resize(namespace, name, patch, n.podStep(namespace, name, "resize", string(patch)))
+		return n.changePod(namespace, name, "resize", string(patch),
+			func(pod *v1.Pod) (*v1.Pod, error) { return admission.Resize(n.options.Profile, pod, patch) })
 	})
 }
 
-// podStep returns a function that records a change of a pod and returns its step.
-func (n *Node) podStep(namespace, name, reason, message string) func() int64 {
-	return func() int64 {
+// changePod stores what admission makes of a pod, and records the reason and the message.
+func (n *Node) changePod(namespace, name, reason, message string, admit func(*v1.Pod) (*v1.Pod, error)) error {
+	return n.api.Change(namespace, name, func() int64 {
 		return n.step(trace.Record{Pod: namespace + "/" + name, Reason: reason, Message: message})
-	}
+	}, admit)
 }
 
 // EvictPod makes the kubelet evict a pod now, as under memory pressure. It returns a NotFound error

@@ -144,11 +144,12 @@ var (
 		`|backoffLimitPerIndex|completionMode|podFailurePolicy|podReplacementPolicy|managedBy` +
 		`|ttlSecondsAfterFinished)\b` +
 		`|^spec\.(concurrencyPolicy|revisionHistoryLimit|strategy|updateStrategy|serviceName|podManagementPolicy` +
-		`|volumeClaimTemplates|minReadySeconds|progressDeadlineSeconds)\b` +
+		`|volumeClaimTemplates|minReadySeconds|progressDeadlineSeconds|schedule)\b` +
 		`|^spec\.(jobTemplate\.|spec\.|template\.)*(affinity|hostAliases|nodeSelector|securityContext|tolerations` +
-		`|topologySpreadConstraints|volumes|priority|preemptionPolicy)\b` +
+		`|topologySpreadConstraints|volumes|priority|priorityClassName|preemptionPolicy|dnsPolicy|hostname|subdomain` +
+		`|serviceAccountName|nodeName)\b` +
 		`|^spec\.(jobTemplate\.|spec\.|template\.)*(initContainers|containers)\[\d+\]\.` +
-		`(resources|securityContext|volumeMounts|env\[\d+\]\.valueFrom|envFrom)\b` +
+		`(resources|securityContext|volumeMounts|env|envFrom|terminationMessagePolicy|ports\[\d+\]\.hostPort)\b` +
 		`|^spec\.template\.metadata\.labels(: Invalid value: \{.*|\[(batch\.kubernetes\.io/)?)controller-uid` +
 		`|^spec\.selector: .*not auto-generated|(is not supported yet|a list item must not be empty)$`)
 	// noSelector matches an error that the API server reports in addition to the actual error in a

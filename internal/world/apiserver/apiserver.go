@@ -213,40 +213,10 @@ func (s *Server) delete(old *v1.Pod, gracePeriodSeconds *int64, cause int64) {
 	}
 }
 
-// Patch applies a user's strategic merge patch to the metadata and the spec of a pod. It calls
-// cause for the step of the record that caused the patch, unless it returns an error. A deleted pod
-// that loses its last finalizer is removed. Patch returns a NotFound error if the pod does not
-// exist, a BadRequest error if the patch is unreadable, and an Invalid error if it changes a field
-// that cannot change.
-func (s *Server) Patch(namespace, name string, patch []byte, cause func() int64) error {
-	return s.change(namespace, name, cause,
-		func(old *v1.Pod) (*v1.Pod, error) { return admission.Patch(s.o.Profile, old, patch) })
-}
-
-// AddEphemeralContainer adds an ephemeral container to a pod, with the cause of Patch. It returns a
-// NotFound error if the pod does not exist, and an Invalid error that lists all invalid fields.
-func (s *Server) AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer, cause func() int64) error {
-	return s.change(namespace, name, cause,
-		func(old *v1.Pod) (*v1.Pod, error) { return admission.AddEphemeralContainer(old, c) })
-}
-
-// Resize changes the resources of the containers of a pod, as a patch of the subresource
-// pods/resize does, with the cause and the errors of Patch.
-func (s *Server) Resize(namespace, name string, patch []byte, cause func() int64) error {
-	return s.change(namespace, name, cause,
-		func(old *v1.Pod) (*v1.Pod, error) { return admission.Resize(s.o.Profile, old, patch) })
-}
-
-// PatchPodStatus applies a controller's strategic merge patch to the conditions of a pod, with the
-// cause and the errors of Patch.
-func (s *Server) PatchPodStatus(namespace, name string, patch []byte, cause func() int64) error {
-	return s.change(namespace, name, cause,
-		func(old *v1.Pod) (*v1.Pod, error) { return admission.PatchStatus(old, patch) })
-}
-
-// change stores what admission makes of a pod, and removes the pod if that has lost its last
-// finalizer.
-func (s *Server) change(namespace, name string, cause func() int64, admit func(*v1.Pod) (*v1.Pod, error)) error {
+// Change stores what admission makes of a pod for a user. It calls cause for the step of the record
+// that caused the change, unless it returns an error. A deleted pod that loses its last finalizer
+// is removed. Change returns a NotFound error if the pod does not exist, and the errors of admit.
+func (s *Server) Change(namespace, name string, cause func() int64, admit func(*v1.Pod) (*v1.Pod, error)) error {
 	old, err := s.store.FindPod(namespace, name)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"probesim.dev/internal/world/apiserver"
+	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/kube/profile"
 	"probesim.dev/sim"
 	"probesim.dev/sim/virtual"
@@ -61,6 +62,13 @@ func (w *world) changes() string {
 		list = append(list, string(e.Type))
 	}
 	return strings.Join(list, " ")
+}
+
+// labelled is a change that adds a label.
+func labelled(pod *v1.Pod) (*v1.Pod, error) {
+	pod = pod.DeepCopy()
+	pod.Labels = map[string]string{"a": "b"}
+	return pod, nil
 }
 
 // none is the cause of a change without a record.
@@ -241,24 +249,16 @@ func TestErrors(t *testing.T) {
 		t.Error("a patch that fails has a cause")
 		return 0
 	}
-	label := []byte(`{"metadata": {"labels": {"a": "b"}}}`)
 	for _, test := range []struct {
 		name string
 		err  error
 		is   func(error) bool
 	}{
 		{"delete an unknown pod", w.Delete("ns", "db", nil), apierrors.IsNotFound},
-		{"patch an unknown pod", w.Patch("ns", "db", label, cause), apierrors.IsNotFound},
-		{"patch the status of an unknown pod", w.PatchPodStatus("ns", "db", label, cause), apierrors.IsNotFound},
-		{"an ephemeral container of an unknown pod",
-			w.AddEphemeralContainer("ns", "db", v1.EphemeralContainer{}, cause), apierrors.IsNotFound},
-		{"an ephemeral container without a name", w.AddEphemeralContainer("ns", "web", v1.EphemeralContainer{}, cause),
-			apierrors.IsInvalid},
-		{"an unreadable patch", w.Patch("ns", "web", []byte("{"), cause), apierrors.IsBadRequest},
-		{"a patch of a fixed field", w.Patch("ns", "web", []byte(`{"spec": {"restartPolicy": "Never"}}`), cause),
-			apierrors.IsInvalid},
-		{"a patch of the phase", w.PatchPodStatus("ns", "web", []byte(`{"status": {"phase": "Failed"}}`), cause),
-			apierrors.IsInvalid},
+		{"change an unknown pod", w.Change("ns", "db", cause, labelled), apierrors.IsNotFound},
+		{"an unreadable patch", w.Change("ns", "web", cause, func(pod *v1.Pod) (*v1.Pod, error) {
+			return admission.Patch(profile.Newest(), pod, []byte("{"))
+		}), apierrors.IsBadRequest},
 	} {
 		if !test.is(test.err) {
 			t.Errorf("%s: error %v", test.name, test.err)
@@ -340,7 +340,7 @@ func TestDown(t *testing.T) {
 	w.until(5 * time.Millisecond)
 	w.changes()
 	w.remove(nil)
-	if err := w.Patch("ns", "web", []byte(`{"metadata": {"labels": {"a": "b"}}}`), none); err != nil {
+	if err := w.Change("ns", "web", none, labelled); err != nil {
 		t.Error(err)
 	}
 	if got := w.changes(); got != "" {
