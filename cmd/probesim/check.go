@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,35 +24,36 @@ import (
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/show/findings"
-	"probesim.dev/internal/value"
-	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
 )
 
+// manifestFlags are the flags of commands that check manifests.
+type manifestFlags struct {
+	configuration
+	wordFlags
+	output   string
+	versions []string
+	delays   string
+	require  []require.Requirement
+	allow    bool // annotations that ask for less
+	details  bool
+	measured string
+	parallel int
+}
+
 // checkOptions are the flags of check.
 type checkOptions struct {
-	output     string
-	kubernetes []string
-	delays     string
-	wordFlags
-	require       []string
-	allow         bool // annotations that ask for less
+	manifestFlags
 	failOn        string
 	also          alsoFiles
 	allowEmpty    bool
-	details       bool
 	explain       string
-	config        string
-	measured      string
 	baseline      string
 	annotationsOf string
-	time          string // of tune
-	defaults      []configValue
-	parallel      int
-	force         bool
 }
 
-var checkOutputs = []string{"table", "json", "markdown", "html", "github", "sarif", "junit"}
+// reportOutputs are the formats of a report about manifests.
+var reportOutputs = []string{"table", "json", "markdown", "html", "github", "sarif", "junit"}
 
 func newCheck() *cobra.Command {
 	var o checkOptions
@@ -63,14 +65,7 @@ func newCheck() *cobra.Command {
 			return someFiles("check requires a manifest: a file, a directory, or - for stdin")(cmd, args)
 		}, func(cmd *cobra.Command, args []string) error {
 			if o.explain != "" {
-				var others []string
-				cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { others = append(others, f.Name) })
-				if err := ignored(cmd, "with --explain", slices.DeleteFunc(others, func(name string) bool {
-					return name == "explain" || name == "color"
-				})...); err != nil {
-					return err
-				}
-				return explainFinding(cmd.OutOrStdout(), o.explain)
+				return o.explainFinding(cmd)
 			}
 			ignores, err := o.configure(cmd)
 			if err != nil {
@@ -78,18 +73,10 @@ func newCheck() *cobra.Command {
 			}
 			return checkManifests(cmd, args, o, ignores)
 		})
-	o.addCheckFlags(cmd)
-	return cmd
-}
-
-// addCheckFlags adds the flags of check.
-func (o *checkOptions) addCheckFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(checkOutputs, ", ")+".")
-	flags.StringVar(&o.failOn, "fail-on", "error",
-		"Exit with 1 if there is a finding of this `severity` or a worse one: error, warning, note, or none for no "+
-			"finding.")
-	o.also.addTo(cmd)
+	addChoice(cmd, &o.failOn, "fail-on", "error", "Exit with 1 if there is a finding of this `severity` or a worse one: "+
+		"error, warning or note; none never does.", []string{"none", "error", "warning", "note"})
+	o.also.addTo(cmd, reportOutputs)
 	flags.BoolVar(&o.allowEmpty, "allow-empty", false, "Succeed if the manifests have no workload.")
 	flags.BoolVar(&o.details, "details", false, "Print the tables of all containers.")
 	flags.StringVar(&o.baseline, "baseline", "",
@@ -99,10 +86,9 @@ func (o *checkOptions) addCheckFlags(cmd *cobra.Command) {
 			"ask for more.")
 	flags.StringVar(&o.explain, "explain", "",
 		"Explain the finding with this `ID`, such as no-startup-probe, instead of a check.")
-	addForce(cmd, &o.force)
 	addMeasured(cmd, &o.measured)
-	o.addFlags(cmd, map[string][]string{"output": checkOutputs, "fail-on": {"none", "error", "warning", "note"},
-		"explain": findingIDs()})
+	o.addFlags(cmd, reportOutputs)
+	return cmd
 }
 
 const checkHelp = `Check whether the probe settings of manifests are enough. MANIFEST is a file, a
@@ -176,11 +162,20 @@ func findingIDs() (list []string) {
 }
 
 // explainFinding prints what a finding means.
-func explainFinding(w io.Writer, id string) error {
-	rule, err := check.FindRule(id)
+func (o *checkOptions) explainFinding(cmd *cobra.Command) (err error) {
+	cmd.LocalFlags().Visit(func(f *pflag.Flag) {
+		if f.Name != "explain" && f.Name != "color" {
+			err = ignored(cmd, "with --explain", f.Name)
+		}
+	})
 	if err != nil {
-		return fmt.Errorf("--explain: %w", err)
+		return err
 	}
+	rule, err := check.FindRule(o.explain)
+	if err != nil {
+		return usage("--explain: %w", err)
+	}
+	w := cmd.OutOrStdout()
 	return render.Explain(rule).Write(w, "text", terminal.Options(w).Document())
 }
 
@@ -208,118 +203,76 @@ const checkExamples = `  # Check a manifest
   # Take the worst of several versions of Kubernetes, on slow nodes
   probesim check deployment.yaml --kubernetes v1.34.. --delays slow`
 
-// addFlags adds the flags that say what is checked, and for which nodes. It completes the values of
-// these flags and of others.
-func (o *checkOptions) addFlags(cmd *cobra.Command, completed map[string][]string) {
-	flags := cmd.Flags()
-	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil,
-		"Kubernetes `versions` to take the worst of, for example v1.36 or v1.34.. (default the newest)")
-	flags.StringVar(&o.delays, "delays", "typical", "The `nodes`: "+strings.Join(fakeruntime.DelaySets(), ", ")+
-		"; or default, for nodes without ranges.")
+// addFlags adds the flags that say what is checked, and for which nodes.
+func (o *manifestFlags) addFlags(cmd *cobra.Command, outputs []string) {
+	addOutput(cmd, &o.output, "table", outputs)
+	addVersions(cmd, &o.versions, "Kubernetes `versions` to take the worst of, for example v1.36 or v1.34..",
+		"the newest")
+	addDelays(cmd, &o.delays, "typical", "The `nodes`")
 	o.addTo(cmd, appComputedUsage)
-	flags.StringArrayVar(&o.require, "require", nil,
-		"What must hold for each workload: a list of `requirements` such as 'start>=70s, app/detect<=45s'.")
-	flags.BoolVar(&o.allow, "allow-annotations", false,
+	addRequire(cmd, &o.require, "What must hold for each workload: a list of `requirements` such as 'start>=70s, "+
+		"app/detect<=45s'.")
+	cmd.Flags().BoolVar(&o.allow, "allow-annotations", false,
 		"Let the annotations of a workload ask for less than --start, --stop and --require.")
-	flags.StringVar(&o.config, "config", configFile,
-		"The `file` with defaults for these flags, and with findings to ignore; none for no file.")
+	o.addConfig(cmd)
 	addParallel(cmd, &o.parallel, "containers")
-	completed["kubernetes"], completed["delays"] = profile.NamesWithPreviews(),
-		append(fakeruntime.DelaySets(), "default")
-	for name, values := range completed {
-		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	}
 }
 
-func (o *checkOptions) parse(outputs ...string) (check.Options, error) {
-	c := check.Options{Delays: o.delays, AllowAnnotations: o.allow}
-	if !slices.Contains(outputs, o.output) {
-		return c, fmt.Errorf("--output: must be one of %s", strings.Join(outputs, ", "))
-	}
-	if err := o.also.parse(checkOutputs); err != nil {
-		return c, err
-	}
-	if o.parallel < 1 {
-		return c, errors.New("--parallel must be at least 1")
-	}
-	versions, err := parseVersions(o.kubernetes)
-	if err != nil {
-		return c, fmt.Errorf("--kubernetes: %w", err)
-	}
-	for _, name := range versions {
-		p, _ := profile.Named(name)
-		c.Profiles = append(c.Profiles, p)
-	}
-	if o.delays != "default" {
-		set, known := fakeruntime.DelaySet(o.delays)
-		if !known {
-			return c, fmt.Errorf("--delays: must be one of %s, default", strings.Join(fakeruntime.DelaySets(), ", "))
-		}
-		c.Nodes = set
-	}
-	start, stop, err := o.timed()
-	if err != nil {
-		return c, err
-	}
-	if c.Start, err = parseAll("start", start, value.ParseDurations); err != nil {
-		return c, err
-	}
-	if c.Stop, err = parseAll("stop", stop, value.ParseDurations); err != nil {
-		return c, err
-	}
-	required, err := parseAll("require", o.require, require.Parse)
-	_, c.Rollouts = require.Split(required)
-	c.Require = check.RequirementsOf(required)
+// addRequire adds the flag --require. Its values are one list.
+func addRequire(cmd *cobra.Command, list *[]require.Requirement, usage string) {
+	var texts []string
+	addFlag(cmd, list, "require", "", usage+" You can repeat this flag.", func(text string) ([]require.Requirement, error) {
+		texts = append(texts, text)
+		return require.Parse(strings.Join(texts, ","))
+	})
+}
+
+// options returns the options of a check.
+func (o *manifestFlags) options() (c check.Options, err error) {
+	c = check.Options{Delays: o.delays, Profiles: profiles(o.versions), AllowAnnotations: o.allow,
+		Require: check.RequirementsOf(o.require)}
+	c.Nodes, _ = fakeruntime.DelaySet(o.delays)
+	_, c.Rollouts = require.Split(o.require)
+	c.Start, c.Stop, err = o.timed()
 	return c, err
 }
 
-func (o *checkOptions) checkFailOn() error {
-	if !slices.Contains([]string{"none", "error", "warning", "note"}, o.failOn) {
-		return errors.New("--fail-on: must be none, error, warning or note")
-	}
-	return nil
-}
-
-// parseAll parses the values of a flag that can be repeated as one list with commas.
-func parseAll[T any](flag string, values []string, parse func(string) (T, error)) (all T, err error) {
-	if len(values) == 0 {
-		return all, nil
-	}
-	if all, err = parse(strings.Join(values, ",")); err != nil {
-		err = fmt.Errorf("--%s: %w", flag, err)
-	}
-	return all, err
-}
-
-// prepare reads what a check needs: the flags, the files that they name, and the manifests.
+// prepare reads what a check needs: the files that flags name, and the manifests.
 func (o *checkOptions) prepare(cmd *cobra.Command, paths []string) (options check.Options, files []input.File,
 	err error) {
-	options, err = o.parse(checkOutputs...)
-	if err = errors.Join(err, o.checkFailOn()); err == nil {
-		err = o.checkIgnored(cmd)
+	if o.output != "table" && len(o.also.list) == 0 {
+		err = ignored(cmd, "without -o table", "details")
 	}
-	if err != nil {
+	if err = cmp.Or(err, o.also.ignored(cmd)); err != nil {
+		return options, nil, err
+	}
+	if options, err = o.options(); err != nil {
 		return options, nil, err
 	}
 	if options.Baseline, err = readReport(cmd, "--baseline", o.baseline); err != nil {
-		return options, nil, &exitError{exitUsage, err}
+		return options, nil, err
 	}
 	if options.Base, err = readReport(cmd, "--annotations-of", o.annotationsOf); err != nil {
-		return options, nil, &exitError{exitUsage, err}
+		return options, nil, err
 	}
 	if files, err = newManifestReader(cmd, o.allowEmpty).read(paths); err != nil {
-		if o.output == "github" {
-			actions.Annotate(cmd.OutOrStdout(), "invalid manifest", "nothing was checked", err)
-		}
-		return options, nil, &exitError{exitUsage, err}
+		return options, nil, o.annotate(cmd, err)
 	}
-	if err = o.also.check(cmd.Context(), o.force); err != nil {
-		return options, nil, &exitError{exitUsage, err}
+	if err = o.also.check(cmd.Context()); err == nil {
+		err = o.measure(cmd, files, &options)
 	}
-	if err = o.measure(cmd, files, &options); err == nil {
+	if err == nil {
 		err = o.unknownContainers(cmd, o.unknown(options, files))
 	}
 	return options, files, err
+}
+
+// annotate adds an error about manifests to the annotations for GitHub.
+func (o *manifestFlags) annotate(cmd *cobra.Command, err error) error {
+	if o.output == "github" {
+		actions.Annotate(cmd.OutOrStdout(), "invalid manifest", nothingDone[cmd.Name()], err)
+	}
+	return err
 }
 
 func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores []check.Ignore) error {
@@ -328,50 +281,22 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores 
 		return err
 	}
 	options.Ignore = ignores
-	var r *check.Report
 	c, err := runChecker(cmd, files, listed(files), options, o.parallel)
-	switch {
-	case o.allowEmpty && errors.Is(err, errNoWorkload):
-		r = c.Report()
-	case err != nil && o.output == "github":
-		actions.Annotate(cmd.OutOrStdout(), "invalid manifest", "nothing was checked", err)
-		return err
-	case err != nil:
-		return err
-	default:
-		r = c.Report()
+	if err != nil && !(o.allowEmpty && errors.Is(err, errNoWorkload)) {
+		return o.annotate(cmd, err)
 	}
+	r := c.Report()
 	if err = o.write(cmd.OutOrStdout(), r, o.output); err == nil && o.output == "table" {
 		seeRollout(cmd, paths, files, r)
 	}
-	if err := o.also.write(cmd.Context(), o.force, func(w io.Writer, format string) error {
-		return o.write(w, r, format)
-	}); err != nil {
-		return err
+	if err == nil {
+		err = o.also.write(cmd.Context(), func(w io.Writer, format string) error { return o.write(w, r, format) })
 	}
-	if err != nil {
-		return err
-	}
-	return o.verdict(r)
-}
-
-// checkIgnored rejects flags of check that have no effect beside others.
-func (o *checkOptions) checkIgnored(cmd *cobra.Command) (err error) {
-	if o.output != "table" && len(o.also) == 0 {
-		err = errors.Join(err, ignored(cmd, "without -o table", "details"))
-	}
-	if len(o.also) == 0 {
-		err = errors.Join(err, ignored(cmd, "without --also", "force"))
-	}
-	return err
-}
-
-// verdict returns the error of the exit code: a workload that could not be checked, a requirement
-// that is not met, or a finding as bad as --fail-on.
-func (o *checkOptions) verdict(r *check.Report) error {
 	switch {
+	case err != nil:
+		return err
 	case r.Problems():
-		return &exitError{exitUsage, errors.New("a workload could not be checked")}
+		return errors.New("a workload could not be checked")
 	case !r.Met(), o.failOn != "none" && r.Worst().AtLeast(check.Severity(o.failOn)):
 		return &exitError{code: exitFailed}
 	}
@@ -381,11 +306,8 @@ func (o *checkOptions) verdict(r *check.Report) error {
 // unknownContainers returns the error about a name that no container has, or warns of it: with
 // --allow-empty, the manifests can be the few that a change has.
 func (o *checkOptions) unknownContainers(cmd *cobra.Command, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case !o.allowEmpty:
-		return &exitError{exitUsage, err}
+	if err == nil || !o.allowEmpty {
+		return err
 	}
 	tell(cmd.ErrOrStderr(), "%v: what a flag says about it counts for nothing", err)
 	if o.output == "github" {
@@ -415,14 +337,12 @@ var nothingDone = map[string]string{"check": "nothing was checked", "compare": "
 	"tune": "nothing was tuned", "rollout": "nothing was rolled out"}
 
 func invalidManifests(command string, files []input.File, err error) error {
-	return &exitError{exitUsage, fmt.Errorf("%s\n%w%s", nothingDone[command], err,
-		templateHint(onStdin[command], files, err))}
+	return fmt.Errorf("%s\n%w%s", nothingDone[command], err, templateHint(onStdin[command], files, err))
 }
 
 // noWorkload is the error of a command with manifests without a workload. It is an errNoWorkload.
 func noWorkload(command, name string) error {
-	return &exitError{exitUsage, fmt.Errorf("%w in %s: %s needs at least one of %s", errNoWorkload, name, command,
-		manifests.Workloads)}
+	return fmt.Errorf("%w in %s: %s needs at least one of %s", errNoWorkload, name, command, manifests.Workloads)
 }
 
 // runChecker does all tasks of a Checker and shows progress. Without a workload, it returns
@@ -490,11 +410,7 @@ func templateHint(command string, files []input.File, err error) string {
 }
 
 func listed(files []input.File) string {
-	var names []string
-	for _, f := range files {
-		names = append(names, printable.Text(f.Name))
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(printable.Words(files, func(f input.File) string { return printable.Text(f.Name) }), ", ")
 }
 
 func (o *checkOptions) write(w io.Writer, r *check.Report, format string) error {

@@ -1,18 +1,19 @@
 package main
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/input"
+	"probesim.dev/internal/require"
 	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
 )
 
 // configFile has the defaults of check, compare, tune and rollout, if it is in the working
@@ -27,21 +28,28 @@ var (
 	onlyCheck = []string{"fail-on", "baseline"}
 )
 
+// configuration is the flag --config, and what its file has set.
+type configuration struct {
+	file     string
+	defaults []configValue
+}
+
+// addConfig adds the flag --config.
+func (o *configuration) addConfig(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.file, "config", configFile, "The `file` with defaults for these flags, and with findings "+
+		"to ignore; none for no file.")
+}
+
 // configure sets the flags that the command line leaves out from a configuration, and returns the
 // findings that it ignores.
-func (o *checkOptions) configure(cmd *cobra.Command) ([]check.Ignore, error) {
-	name := o.config
-	if name == "none" {
+func (o *configuration) configure(cmd *cobra.Command) ([]check.Ignore, error) {
+	name := o.file
+	if _, err := os.Stat(name); name == "none" || err != nil && !cmd.Flags().Changed("config") {
 		return nil, nil
-	}
-	if !cmd.Flags().Changed("config") {
-		if _, err := os.Stat(name); err != nil {
-			return nil, nil
-		}
 	}
 	data, err := readManifest(cmd, name)
 	if err != nil {
-		return nil, &exitError{exitUsage, fmt.Errorf("--config: %w", err)}
+		return nil, fmt.Errorf("--config: %w", err)
 	}
 	var errs strict.Collector
 	var ignores []check.Ignore
@@ -50,13 +58,13 @@ func (o *checkOptions) configure(cmd *cobra.Command) ([]check.Ignore, error) {
 		ignores = append(ignores, o.applyConfig(cmd, doc)...)
 	}
 	if err := errs.Err(); err != nil {
-		return nil, &exitError{exitUsage, fmt.Errorf("nothing was done\n%w", err)}
+		return nil, nothing("done", err)
 	}
 	return ignores, nil
 }
 
 // applyConfig sets the flags of a document, and reports its errors.
-func (o *checkOptions) applyConfig(cmd *cobra.Command, doc *strict.Node) []check.Ignore {
+func (o *configuration) applyConfig(cmd *cobra.Command, doc *strict.Node) []check.Ignore {
 	if doc.Kind != strict.Mapping {
 		doc.Errorf("must be an object with defaults, such as start: 40s..70s")
 		return nil
@@ -79,29 +87,30 @@ func (o *checkOptions) applyConfig(cmd *cobra.Command, doc *strict.Node) []check
 }
 
 // setFlag adds a value of a document to a flag.
-func (o *checkOptions) setFlag(cmd *cobra.Command, name string, value *strict.Node) {
-	text := value.Value
+func (o *configuration) setFlag(cmd *cobra.Command, name string, n *strict.Node) {
+	text := n.Value
 	switch {
-	case value.Kind != strict.Scalar:
-		value.Errorf("must be a text")
+	case n.Kind != strict.Scalar:
+		n.Errorf("must be a text")
 		return
 	case name == "baseline" && !filepath.IsLocal(text):
-		value.Errorf("must be a file in the directory of this file, or below it")
+		n.Errorf("must be a file in the directory of this file, or below it")
 		return
 	case name == "baseline":
-		text = filepath.Join(filepath.Dir(o.config), text)
-	case name == "kubernetes" && cmd.Name() == "rollout":
-		if versions, err := parseVersions([]string{text}); err == nil {
-			text = versions[len(versions)-1] // the newest
-		}
+		text = filepath.Join(filepath.Dir(o.file), text)
 	}
-	flag := cmd.Flags().Lookup(name)
-	_, wrong := parseValue(name, text)
-	if err := errors.Join(flag.Value.Set(text), wrong); err != nil {
-		value.Errorf("%s", strings.TrimPrefix(err.Error(), "--"+name+": "))
+	flag, v := cmd.Flags().Lookup(name), configValue{name, text, n.Pos}
+	_, err := v.options()
+	if err = cmp.Or(flag.Value.Set(text), err); err != nil {
+		n.Errorf("%v", err)
 	}
 	flag.Changed = true
-	o.defaults = append(o.defaults, configValue{name, text, value.Pos})
+	o.defaults = append(o.defaults, v)
+}
+
+// sets reports whether the configuration has set a flag.
+func (o *configuration) sets(flag string) bool {
+	return slices.ContainsFunc(o.defaults, func(v configValue) bool { return v.flag == flag })
 }
 
 // ignoresOf returns the findings that a document ignores.
@@ -126,33 +135,35 @@ type configValue struct {
 	at         strict.Pos
 }
 
+// options returns the options that have only this value.
+func (v configValue) options() (o check.Options, err error) {
+	switch v.flag {
+	case "start":
+		o.Start, err = value.ParseDurations(v.text)
+	case "stop":
+		o.Stop, err = value.ParseDurations(v.text)
+	case "require":
+		var list []require.Requirement
+		list, err = require.Parse(v.text)
+		o.Require = check.RequirementsOf(list)
+	}
+	return o, err
+}
+
 // unknown returns the error about a container that no workload has, with its place if a
 // configuration names the container.
-func (o *checkOptions) unknown(options check.Options, files []input.File) error {
+func (o *configuration) unknown(options check.Options, files []input.File) error {
 	err := options.UnknownContainers(files)
 	if err == nil {
 		return nil
 	}
 	for _, v := range o.defaults {
-		if alone, wrong := parseValue(v.flag, v.text); wrong == nil {
-			if err := alone.UnknownContainers(files); err != nil {
-				return fmt.Errorf("%s: %w", v.at, err)
-			}
+		alone, _ := v.options()
+		if err := alone.UnknownContainers(files); err != nil {
+			return fmt.Errorf("%s: %w", v.at, err)
 		}
 	}
 	return err
-}
-
-// parseValue returns the options that have only a value of a flag.
-func parseValue(name, value string) (check.Options, error) {
-	o := checkOptions{output: "table"}
-	cmd := &cobra.Command{}
-	o.addCheckFlags(cmd)
-	if err := cmd.Flags().Set(name, value); err != nil {
-		return check.Options{}, nil // known already
-	}
-	options, err := o.parse(checkOutputs...)
-	return options, errors.Join(err, o.checkFailOn())
 }
 
 // maxReport is the maximum size of a report in bytes.

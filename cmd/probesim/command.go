@@ -1,26 +1,40 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"probesim.dev/internal/runner/pool"
+	"probesim.dev/internal/value"
 )
 
 // newCommand returns a command for files, with its help texts.
 func newCommand(use, short, long, examples string, args cobra.PositionalArgs,
 	run func(*cobra.Command, []string) error) *cobra.Command {
 	return &cobra.Command{
-		Use: use, Short: short, Long: long, Example: examples,
-		Args: args, ValidArgsFunction: completeFiles, PreRunE: rejectEmptyFlags, RunE: run,
+		Use: use, Short: short, Long: long, Example: examples, Args: args, ValidArgsFunction: completeFiles,
+		PreRunE: func(cmd *cobra.Command, _ []string) error { return rejectEmptyFlags(cmd) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := run(cmd, args)
+			if err == nil || errors.As(err, new(*exitError)) || errors.As(err, new(usageError)) {
+				return err
+			}
+			return &exitError{exitUsage, err}
+		},
 	}
 }
+
+// usageError is the error of a command line: the message names the help text.
+type usageError struct{ error }
+
+// usage returns a usageError.
+func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // someFiles accepts one or more paths. required says what the command requires.
 func someFiles(required string) cobra.PositionalArgs { return paths(1, 1<<30, required) }
@@ -38,63 +52,34 @@ func paths(least, most int, required string) cobra.PositionalArgs {
 	}
 }
 
-// rejectEmptyFlags rejects flags with an empty value: --seed "$SEED" with SEED unset must not run
-// other seeds.
-func rejectEmptyFlags(cmd *cobra.Command, _ []string) (err error) {
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if text := f.Value.String(); err == nil && (text == "" || text == "[]") {
-			err = fmt.Errorf("--%s has no value", f.Name)
+// improveUsage wraps flag usages at 80 columns, and turns unknown help topics and completion
+// arguments into errors: cobra answers them with help and exit code 0.
+func improveUsage(root *cobra.Command) {
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
+	root.SetFlagErrorFunc(flagError)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = knownTopic
+		case "completion": // cobra ignores the arguments of a command without RunE
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 		}
-	})
-	return err
+	}
 }
 
-// ignored returns an error if one of some flags is set. why says when they have no effect.
-func ignored(cmd *cobra.Command, why string, flags ...string) error {
-	for _, name := range flags {
-		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
-			return fmt.Errorf("--%s has no effect %s", name, why)
-		}
+// knownTopic rejects help topics that do not exist.
+func knownTopic(c *cobra.Command, args []string) error {
+	if _, rest, err := c.Root().Find(args); err != nil || len(rest) > 0 {
+		return fmt.Errorf("unknown help topic %q", strings.Join(args, " "))
 	}
 	return nil
 }
 
-// addOutput adds the flag --output. Without a default, the command chooses the format.
-func addOutput(cmd *cobra.Command, output *string, byDefault string, formats []string) {
-	usage := "Output `format`: " + either(formats)
-	if byDefault == "" {
-		usage += "."
-	}
-	cmd.Flags().StringVarP(output, "output", "o", byDefault, usage)
-	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
-}
-
-// checkOutput rejects a format that a command does not have.
-func checkOutput(output string, formats []string) error {
-	if !slices.Contains(formats, output) {
-		return fmt.Errorf("--output must be %s, not %q", either(formats), output)
-	}
-	return nil
-}
-
-// either lists words, with "or" before the last one.
-func either(words []string) string {
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
-}
-
-func addParallel(cmd *cobra.Command, parallel *int, what string) {
-	cmd.Flags().IntVar(parallel, "parallel", runtime.GOMAXPROCS(0),
-		fmt.Sprintf("Maximum `number` of %s at the same time, up to %d for each CPU", what, pool.PerCPU))
-	cmd.Flags().Lookup("parallel").DefValue = "number of CPUs"
-}
-
-// addMemory adds the flag --max-memory.
-func addMemory(cmd *cobra.Command, m *pool.Memory) {
-	*m = pool.DefaultMemory
-	cmd.Flags().Var(m, "max-memory", "Maximum `size` of memory for all runs together, for example 512MB, 8GB or 4Gi. "+
-		"The trace of one run can take about half of it.")
-	cmd.Flags().Lookup("max-memory").DefValue = "1GB"
+// within returns a context that is done when the wall time is over. Its cause names the flag.
+func within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("--time %s is over", value.Format(limit)))
 }
 
 // watchMemory ends a command that exceeds --max-memory. It returns a function that ends the watch.

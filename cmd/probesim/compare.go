@@ -12,19 +12,16 @@ import (
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/require"
-	"probesim.dev/internal/runner/pool"
 )
 
 // compareOptions are the flags of compare.
 type compareOptions struct {
-	checkOptions
+	manifestFlags
+	run       runOptions // of the scenarios
 	beforeRef string
 	scenario  string
-	seed      string
-	memory    pool.Memory
+	failOn    string
 }
-
-var compareOutputs = []string{"table", "json", "markdown", "html", "github", "sarif", "junit"}
 
 func newCompare() *cobra.Command {
 	var o compareOptions
@@ -38,18 +35,14 @@ func newCompare() *cobra.Command {
 			return compareManifests(cmd, args, o, ignores)
 		})
 	flags := cmd.Flags()
-	flags.StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(compareOutputs, ", ")+".")
 	flags.StringVar(&o.beforeRef, "before-ref", "",
 		"Compare with the same file at this git `ref`, such as main or HEAD~1.")
 	flags.StringVarP(&o.scenario, "scenario", "f", "", "Also run the scenarios of this `file` with both manifests.")
-	flags.StringVar(&o.seed, "seed", "", "Run the scenarios with these `seeds` instead of their own, for example "+
-		"1..100.")
-	flags.StringVar(&o.failOn, "fail-on", "",
-		"Exit with 1 if a probe is `lost`, if a row is worse or a probe is lost (worse), or if a finding of this "+
-			"severity appears: error, warning or note.")
-	addMemory(cmd, &o.memory)
-	o.addFlags(cmd, map[string][]string{"output": compareOutputs,
-		"fail-on": {"lost", "worse", "error", "warning", "note"}})
+	addChoice(cmd, &o.failOn, "fail-on", "", "Exit with 1 if a probe is `lost`, if a row is worse or a probe is lost "+
+		"(worse), or if a finding of this severity appears: error, warning or note.",
+		[]string{"lost", "worse", "error", "warning", "note"})
+	o.run.add(cmd, "seed", "max-memory")
+	o.addFlags(cmd, reportOutputs)
 	return cmd
 }
 
@@ -120,23 +113,20 @@ func (o *compareOptions) checkArgs(_ *cobra.Command, args []string) error {
 }
 
 func compareManifests(cmd *cobra.Command, paths []string, o compareOptions, ignores []check.Ignore) error {
-	options, err := o.parse(compareOutputs...)
+	options, err := o.options()
 	if err != nil {
 		return err
 	}
 	options.Ignore = ignores
-	if !slices.Contains([]string{"", "lost", "worse", "error", "warning", "note"}, o.failOn) {
-		return errors.New("--fail-on: must be lost, worse, error, warning or note")
-	}
-	if o.seed != "" && o.scenario == "" {
-		return errors.New("--seed requires -f: the check of a manifest has no seeds")
+	if o.run.Seeds != nil && o.scenario == "" {
+		return usage("--seed requires -f: the check of a manifest has no seeds")
 	}
 	before, after, err := o.read(cmd, paths)
-	if err != nil {
-		return &exitError{exitUsage, err}
+	if err == nil {
+		err = o.unknown(options, slices.Concat(before, after))
 	}
-	if err := o.unknown(options, slices.Concat(before, after)); err != nil {
-		return &exitError{exitUsage, err}
+	if err != nil {
+		return err
 	}
 	pairs, err := o.pairs(cmd, before, after)
 	if err != nil {
@@ -169,7 +159,7 @@ func compareManifests(cmd *cobra.Command, paths []string, o compareOptions, igno
 	}
 	switch {
 	case reports[0].Problems() || reports[1].Problems():
-		return &exitError{exitUsage, errors.New("a workload could not be checked")}
+		return errors.New("a workload could not be checked")
 	case !reports[1].Met(), o.failOn == "lost" && r.Lost() > 0, o.failOn == "worse" && r.Worse(),
 		r.Appeared(check.Severity(o.failOn)):
 		return &exitError{code: exitFailed}

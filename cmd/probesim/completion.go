@@ -5,29 +5,40 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"probesim.dev/fakeruntime"
+	"probesim.dev/explore"
 	"probesim.dev/internal/runner"
 	"probesim.dev/internal/show/why"
-	"probesim.dev/kube/profile"
+	"probesim.dev/internal/world/router"
 	"probesim.dev/scenarios"
 	"probesim.dev/trace"
 )
 
-// completeFlags completes the values of flags that several commands have.
+// completions complete the values of flags that several commands have, by their names.
+var completions = map[string]cobra.CompletionFunc{
+	"run": completeScenario, "filename": completeFiles, "output": completeFiles, "measured": completeFiles,
+	"router": fixed(router.Names()), "change": fixed([]string{"restart", "undo", "scale="}),
+	"policy": fixed(explore.Policies()), "off": fixed(invariantNames()), "explain": fixed(findingIDs()),
+}
+
+// fixed completes one of some words.
+func fixed(words []string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+}
+
+// completeFlags completes the values of flags.
 func completeFlags(root *cobra.Command) {
-	fixed := func(values []string) cobra.CompletionFunc {
-		return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
-	}
 	for _, c := range root.Commands() {
-		for name, complete := range map[string]cobra.CompletionFunc{
-			"run": completeScenario, "kubernetes": fixed(profile.NamesWithPreviews()),
-			"delays": fixed(fakeruntime.DelaySets()),
-		} {
-			if _, known := c.GetFlagCompletionFunc(name); !known && c.Flags().Lookup(name) != nil {
-				c.RegisterFlagCompletionFunc(name, complete)
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			complete := completions[f.Name]
+			if v, has := f.Value.(interface{ completions() []string }); has && v.completions() != nil {
+				complete = fixed(v.completions())
 			}
-		}
+			if _, known := c.GetFlagCompletionFunc(f.Name); complete != nil && !known {
+				c.RegisterFlagCompletionFunc(f.Name, complete)
+			}
+		})
 	}
 }
 
@@ -77,15 +88,9 @@ func (o *whyOptions) completeContainer(_ *cobra.Command, paths []string, _ strin
 // order of the files.
 func (o *whyOptions) parts(paths []string, pick func(pod string, containers []string) []string) ([]string,
 	cobra.ShellCompDirective) {
-	run := o.run
-	run.parallel, run.output = 1, ""
-	s, err := run.parse()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
 	var found []string
 	for _, scenario := range readable(paths) {
-		if !s.Matches(scenario) {
+		if !o.run.Matches(scenario) {
 			continue
 		}
 		q := &why.Question{Pods: scenario.Plans()[0].Specs()}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,16 +16,10 @@ func newDiff() *cobra.Command {
 		func(cmd *cobra.Command, args []string) error {
 			return diffFiles(cmd, args, o)
 		})
-	flags := cmd.Flags()
-	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil,
-		"Kubernetes `versions` to compare, for example v1.34,v1.37 or v1.34..")
-	flags.StringVar(&o.pattern, "run", "", patternUsage)
-	flags.StringVar(&o.seed, "seed", "", seedUsage)
-	flags.StringVar(&o.until, "until", "", untilUsage)
-	flags.BoolVar(&o.keepGoing, "keep-going", false, keepGoingUsage)
+	o.add(cmd, "run", "kubernetes", "seed", "until", "keep-going", "parallel", "max-memory")
+	cmd.Flags().Lookup("kubernetes").DefValue = "the oldest and the newest"
 	addOutput(cmd, &o.output, "text", runner.DiffFormats)
 	o.addTo(cmd, appUsage)
-	o.addLimits(cmd, "comparisons")
 	return cmd
 }
 
@@ -72,32 +65,18 @@ const diffExamples = `  # Compare the oldest and the newest version
   probesim diff scenarios/ --run restart`
 
 func diffFiles(cmd *cobra.Command, paths []string, o runOptions) error {
-	if err := checkOutput(o.output, runner.DiffFormats); err != nil {
-		return err
-	}
-	options := o.options(cmd)
-	o.output = ""
-	s, err := o.parse()
-	if err != nil {
-		return err
-	}
-	defer watchMemory(cmd, o.memory)()
-	for _, text := range o.kubernetes {
-		if _, err := parseVersions([]string{text}); err != nil {
-			return fmt.Errorf("--kubernetes: %w", err)
-		}
-	}
-	if len(s.Versions) == 1 {
-		return fmt.Errorf("--kubernetes: diff requires at least two versions, not only %s; supported versions: %s",
-			s.Versions[0], strings.Join(profile.NamesWithPreviews(), ", "))
+	defer watchMemory(cmd, o.Memory)()
+	if len(o.Versions) == 1 {
+		return usage("--kubernetes: diff requires at least two versions, not only %s; supported versions: %s",
+			o.Versions[0], strings.Join(profile.NamesWithPreviews(), ", "))
 	}
 	all, invalid, _, err := o.loadAny(cmd, paths)
 	if err != nil {
 		return nothing("run", err)
 	}
-	list, err := s.Comparisons(all, cmd.ErrOrStderr())
-	if err != nil {
-		return withInvalid(&exitError{exitUsage, err}, invalid)
+	list, err := o.Comparisons(all, cmd.ErrOrStderr())
+	if err == nil {
+		err = ended(runner.Diff(cmd.Context(), list, o.options(cmd)))
 	}
-	return withInvalid(ended(runner.Diff(cmd.Context(), list, options)), invalid)
+	return withInvalid(err, invalid)
 }

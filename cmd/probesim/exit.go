@@ -38,10 +38,8 @@ func (e *exitError) Unwrap() error { return e.err }
 // ended returns the exit of runs with an outcome, or of the error that ended them.
 func ended(outcome report.Outcome, err error) error {
 	switch {
-	case errors.As(err, new(runner.Interrupted)):
-		return broken(err)
 	case err != nil:
-		return writeError(err)
+		return broken(err)
 	case outcome == report.Broken:
 		return &exitError{code: exitBroken}
 	case outcome == report.Invalid:
@@ -54,9 +52,9 @@ func ended(outcome report.Outcome, err error) error {
 
 // broken returns the exit of work that needs all its runs, with the error that ended it.
 func broken(err error) error {
-	var early runner.Interrupted
+	early, is := errors.AsType[runner.Interrupted](err)
 	switch {
-	case errors.As(err, &early) && early.Cause == context.Canceled:
+	case is && early.Cause == context.Canceled:
 		return &exitError{exitInterrupted, err}
 	case err != nil:
 		return &exitError{exitBroken, err}
@@ -64,12 +62,11 @@ func broken(err error) error {
 	return nil
 }
 
-// nothing returns the exit of a command that did nothing because of its files.
-func nothing(done string, err error) error {
-	return &exitError{exitUsage, fmt.Errorf("nothing was %s\n%w", done, err)}
-}
+// nothing returns the error of a command that did nothing because of its files.
+func nothing(done string, err error) error { return fmt.Errorf("nothing was %s\n%w", done, err) }
 
-// writeError returns the exit for a write error. It is silent if the reader closed the pipe.
+// writeError returns the exit for an error of standard output, which execute finds. It is silent if
+// the reader closed the pipe.
 func writeError(err error) error {
 	if errors.Is(err, syscall.EPIPE) {
 		return &exitError{code: exitPipe}

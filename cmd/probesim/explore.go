@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -30,20 +31,14 @@ import (
 // exploreOptions are the flags of explore.
 type exploreOptions struct {
 	runOptions
-	policies   []string
-	runs       int
-	deviations int
-	seeds      int
-	time       string
-	off        []string
-	judgeAll   bool
-	shard      string
-	witness    string
-	all        bool
-	force      bool
+	search   explore.Options
+	limit    time.Duration
+	off      []string
+	judgeAll bool
+	witness  string
+	all      bool
+	force    bool
 }
-
-var exploreOutputs = []string{"text", "json", "html"}
 
 func newExplore() *cobra.Command {
 	var o exploreOptions
@@ -51,34 +46,31 @@ func newExplore() *cobra.Command {
 	cmd := newCommand("explore FILE...", "Find the outcomes that a scenario can have", help, exploreExamples,
 		someFiles("explore requires a scenario file or directory"),
 		func(cmd *cobra.Command, args []string) error { return exploreFiles(cmd, args, o) })
-	o.addFlags(cmd)
+	flags := cmd.Flags()
+	addOutput(cmd, &o.output, "text", []string{"text", "json", "html"})
+	o.add(cmd, "run", "kubernetes", "parallel", "max-memory")
+	flags.Lookup("kubernetes").DefValue = "the newest of the scenario"
+	flags.StringSliceVar(&o.search.Policies, "policy", nil, "The `policies` to use (default all)")
+	addFlag(cmd, &o.search.Runs, "runs", strconv.Itoa(explore.DefaultRuns), "Maximum `number` of runs of a scenario",
+		between(1, noMost))
+	addTime(cmd, &o.limit)
+	addFlag(cmd, &o.search.Deviations, "deviations", "2",
+		"Maximum `number` of choices in a run, besides jitters, that are not the canonical ones: 1 or 2",
+		between(1, 2))
+	addFlag(cmd, &o.search.Seeds, "seeds", "100", "`Number` of seeds of the policy seeds", between(1, noMost))
+	flags.StringSliceVar(&o.off, "off", nil, "`Invariants` not to check")
+	flags.BoolVar(&o.judgeAll, "judge-all", false, "Judge the expectations in all runs.")
+	addFlag(cmd, &o.search, "shard", "", "Do one part of the search, as `I/N`: part I, from 0, of N. merge joins the "+
+		"JSON of the parts.", o.parseShard)
+	o.addWitness(cmd)
+	flags.BoolVar(&o.all, "all", false, "List all outcomes, and with --witness write one for each.")
 	return cmd
 }
 
-func (o *exploreOptions) addFlags(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	addOutput(cmd, &o.output, "text", exploreOutputs)
-	flags.StringVar(&o.pattern, "run", "", patternUsage)
-	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil,
-		"Kubernetes `versions` to explore, for example v1.36 or v1.34.. (default the newest of the scenario)")
-	flags.StringSliceVar(&o.policies, "policy", nil, "The `policies` to use (default all)")
-	flags.IntVar(&o.runs, "runs", explore.DefaultRuns, "Maximum `number` of runs of a scenario")
-	addTime(cmd, &o.time)
-	addMemory(cmd, &o.memory)
-	flags.IntVar(&o.deviations, "deviations", 2,
-		"Maximum `number` of choices in a run, besides jitters, that are not the canonical ones: 1 or 2")
-	flags.IntVar(&o.seeds, "seeds", 100, "`Number` of seeds of the policy seeds")
-	flags.StringSliceVar(&o.off, "off", nil, "`Invariants` not to check")
-	flags.BoolVar(&o.judgeAll, "judge-all", false, "Judge the expectations in all runs.")
-	flags.StringVar(&o.shard, "shard", "", "Do one part of the search, as `I/N`: part I, from 0, of N. merge joins "+
-		"the JSON of the parts.")
-	flags.StringVar(&o.witness, "witness", "", "Write the witnesses of failures to this `directory`.")
-	flags.BoolVar(&o.all, "all", false, "List all outcomes, and with --witness write one for each.")
+// addWitness adds the flags of explore and merge about witnesses.
+func (o *exploreOptions) addWitness(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.witness, "witness", "", "Write the witnesses of failures to this `directory`.")
 	addForce(cmd, &o.force)
-	addParallel(cmd, &o.parallel, "runs")
-	for name, values := range map[string][]string{"policy": explore.Policies(), "off": invariantNames()} {
-		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	}
 }
 
 const exploreHelp = `Find the outcomes that a scenario can have. FILE is a scenario file or a
@@ -175,22 +167,21 @@ type exploration struct {
 }
 
 func exploreFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
-	options, limit, err := o.parse()
-	if err == nil {
-		err = o.checkIgnored(cmd)
+	if err := errors.Join(o.search.Validate(), invariants.Options{Off: o.off}.Validate()); err != nil {
+		return usageError{err}
 	}
-	if err != nil {
+	if err := o.checkIgnored(cmd); err != nil {
 		return err
 	}
 	list, err := o.explorations(cmd, paths)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := within(cmd.Context(), limit)
+	ctx, cancel := within(cmd.Context(), o.limit)
 	defer cancel()
-	ctx, stop := o.memory.Watch(ctx)
+	ctx, stop := o.Memory.Watch(ctx)
 	defer stop()
-	results, err := o.exploreAll(ctx, cmd, list, options)
+	results, err := o.exploreAll(ctx, cmd, list)
 	if err != nil {
 		return err
 	}
@@ -221,14 +212,14 @@ func exploreFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 }
 
 // exploreAll explores scenarios until the context is done, and writes the texts about them.
-func (o *exploreOptions) exploreAll(ctx context.Context, cmd *cobra.Command, list []exploration,
-	options explore.Options) ([]*explore.Result, error) {
+func (o *exploreOptions) exploreAll(ctx context.Context, cmd *cobra.Command,
+	list []exploration) ([]*explore.Result, error) {
 	var results []*explore.Result
 	for i, e := range list {
 		if ctx.Err() != nil {
 			break
 		}
-		r, err := o.explore(ctx, &e, options, cmd.ErrOrStderr())
+		r, err := o.explore(ctx, &e, cmd.ErrOrStderr())
 		if err != nil {
 			if ctx.Err() != nil {
 				break
@@ -268,93 +259,54 @@ func (o *exploreOptions) checkIgnored(cmd *cobra.Command) error {
 	return nil
 }
 
-// parse returns the options of the explorations, and the maximum time. The error lists all invalid
-// flags.
-func (o *exploreOptions) parse() (options explore.Options, limit time.Duration, err error) {
-	var errs []error
-	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if err := checkOutput(o.output, exploreOutputs); err != nil {
-		errs = append(errs, err)
-	}
-	if o.parallel < 1 {
-		wrong("--parallel must be at least 1")
-	}
-	if limit, err = parseTime(o.time); err != nil {
-		errs = append(errs, err)
-	}
-	options = explore.Options{Policies: o.policies, Runs: o.runs, Deviations: o.deviations, Seeds: o.seeds}
-	for _, flag := range []struct {
-		name  string
-		value *int
-	}{{"runs", &options.Runs}, {"deviations", &options.Deviations}, {"seeds", &options.Seeds}} {
-		if *flag.value < 1 {
-			wrong("--%s must be at least 1", flag.name)
-			*flag.value = 0 // the default, which is valid
-		}
-	}
-	if o.shard != "" {
-		if options.Shard, options.Shards, err = parseShard(o.shard); err != nil {
-			wrong("--shard: %w", err)
-			options.Shard, options.Shards = 0, 0
-		}
-	}
-	return options, limit, errors.Join(append(errs, options.Validate(), invariants.Options{Off: o.off}.Validate())...)
-}
-
-// parseShard parses I/N.
-func parseShard(text string) (shard, shards int, err error) {
+// parseShard reads I/N.
+func (o *exploreOptions) parseShard(text string) (explore.Options, error) {
 	var rest string
-	n, _ := fmt.Sscanf(text+" ", "%d/%d%s", &shard, &shards, &rest)
-	if n != 2 || shard < 0 || shards < 1 || shard >= shards {
-		return 0, 0, fmt.Errorf("%s is not a part: write I/N, such as 0/3 for the first of three parts",
+	part := o.search
+	n, _ := fmt.Sscanf(text+" ", "%d/%d%s", &part.Shard, &part.Shards, &rest)
+	if n != 2 || part.Shard < 0 || part.Shards < 1 || part.Shard >= part.Shards {
+		return o.search, fmt.Errorf("%s is not a part: write I/N, such as 0/3 for the first of three parts",
 			printable.Text(text))
 	}
-	return shard, shards, nil
+	return part, nil
 }
 
 // explorations loads the scenarios and selects their versions.
 func (o *exploreOptions) explorations(cmd *cobra.Command, paths []string) ([]exploration, error) {
-	run := o.runOptions
-	run.output = ""
-	s, err := run.parse()
-	if err != nil {
-		return nil, err
-	}
 	all, _, err := o.load(cmd, paths...)
 	if err != nil {
 		return nil, nothing("explored", err)
 	}
 	var list []exploration
-	files := map[string][]byte{}
+	texts := map[string][]byte{}
 	for _, scenario := range all {
-		if !s.Matches(scenario) {
+		if !o.Matches(scenario) {
 			continue
 		}
-		if _, read := files[scenario.File]; !read && scenario.File != plan.Stdin && !input.IsPipe(scenario.File) {
-			if files[scenario.File], err = readManifest(cmd, scenario.File); err != nil {
-				return nil, &exitError{exitUsage, err}
+		if _, read := texts[scenario.File]; !read && scenario.File != plan.Stdin && !input.IsPipe(scenario.File) {
+			if texts[scenario.File], err = readManifest(cmd, scenario.File); err != nil {
+				return nil, err
 			}
 		}
-		versions := s.Versions
+		versions := o.Versions
 		if versions == nil {
 			versions = runner.WithoutPreviews(runner.Planned(scenario), 1)
 			versions = versions[len(versions)-1:]
 		}
 		for _, version := range versions {
 			subject := explore.Subject{Plan: scenario.Plan(version, nil), Off: o.off, JudgeAll: o.judgeAll}
-			list = append(list, exploration{subject, files[scenario.File]})
+			list = append(list, exploration{subject, texts[scenario.File]})
 		}
 	}
 	if len(list) == 0 {
-		return nil, &exitError{exitUsage, s.NoMatch(all)}
+		return nil, o.NoMatch(all)
 	}
 	return list, nil
 }
 
 // explore explores a scenario and shows progress.
-func (o *exploreOptions) explore(ctx context.Context, e *exploration, options explore.Options,
-	stderr io.Writer) (*explore.Result, error) {
-	x, err := explore.New(ctx, e.subject, options)
+func (o *exploreOptions) explore(ctx context.Context, e *exploration, stderr io.Writer) (*explore.Result, error) {
+	x, err := explore.New(ctx, e.subject, o.search)
 	if err != nil {
 		return nil, err
 	}
@@ -399,7 +351,7 @@ func (o *exploreOptions) writeText(cmd *cobra.Command, e *exploration, r *explor
 	err := explore.Text(terminal.Safe(w), r,
 		explore.TextOptions{Options: terminal.Options(w), All: o.all, Replay: replay})
 	if failed != nil {
-		return &exitError{exitUsage, fmt.Errorf("--witness: %w", failed)}
+		return fmt.Errorf("--witness: %w", failed)
 	}
 	return err
 }
@@ -419,10 +371,8 @@ func (o *exploreOptions) writeWitness(cmd *cobra.Command, e *exploration, outcom
 		return "", err
 	}
 	name := filepath.Join(o.witness, w.FileName())
-	if err := writeFile(context.WithoutCancel(cmd.Context()), name, w.JSON(), o.force); err != nil {
-		return "", err
-	}
-	return "probesim replay " + simulate.Quote(filepath.ToSlash(name)), nil
+	return "probesim replay " + simulate.Quote(filepath.ToSlash(name)),
+		writeFile(context.WithoutCancel(cmd.Context()), name, w.JSON(), o.force)
 }
 
 // explorationsFile is the JSON output of explore and of merge.

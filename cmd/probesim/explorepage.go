@@ -30,7 +30,7 @@ func (o *exploreOptions) writePage(cmd *cobra.Command, list []exploration, resul
 		return nil
 	}
 	run := o.runOptions
-	run.output, run.allRuns, run.memory = "html", true, 0
+	run.output, run.allRuns = "html", true
 	outcome, err := runner.Write(cmd.Context(), jobs, run.options(cmd))
 	if outcome == report.Failed {
 		outcome = report.OK // explore returns the exit code itself
@@ -61,7 +61,7 @@ func (o *exploreOptions) pageJobs(cmd *cobra.Command, e *exploration, r *explore
 		}
 		replay, err := o.writeWitness(cmd, e, outcome)
 		if err != nil {
-			return nil, &exitError{exitUsage, fmt.Errorf("--witness: %w", err)}
+			return nil, fmt.Errorf("--witness: %w", err)
 		}
 		j := &runner.Job{Plan: plan, Until: virtual.At(plan.Duration), Group: len(jobs), Runs: 1, Replay: replay,
 			Chooser: chooser}

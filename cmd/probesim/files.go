@@ -41,66 +41,62 @@ func readFile(cmd *cobra.Command, path string, most int64) (data []byte, err err
 
 // writeFile writes a file, as files.Files.Write does.
 func writeFile(ctx context.Context, path string, data []byte, force bool) error {
-	if err := files.Of(ctx).Write(ctx, path, data, force); err != nil {
-		return &exitError{exitUsage, err}
-	}
-	return nil
+	return files.Of(ctx).Write(ctx, path, data, force)
 }
 
-// alsoFiles are the files that a command writes besides its output, each as FORMAT=FILE.
-type alsoFiles []string
-
-// addTo adds the flag --also.
-func (a *alsoFiles) addTo(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar((*[]string)(a), "also", nil,
-		"Also write the result to a file, as `FORMAT=FILE`, for example html=page.html. You can repeat this flag.")
+// alsoFiles are the files that a command writes besides its output.
+type alsoFiles struct {
+	list  []alsoFile
+	force bool
 }
 
-// each calls visit for each format with its file.
-func (a alsoFiles) each(visit func(format, file string) error) error {
-	for _, also := range a {
-		format, file, _ := strings.Cut(also, "=")
-		if err := visit(format, file); err != nil {
-			return err
+// alsoFile is a value of --also.
+type alsoFile struct{ format, name string }
+
+// addTo adds the flags --also and --force.
+func (a *alsoFiles) addTo(cmd *cobra.Command, formats []string) {
+	addFlag(cmd, &a.list, "also", "", "Also write the result to a file, as `FORMAT=FILE`, for example html=page.html. "+
+		"You can repeat this flag.", func(text string) ([]alsoFile, error) {
+		format, name, _ := strings.Cut(text, "=")
+		if !slices.Contains(formats, format) || name == "" {
+			return nil, fmt.Errorf("must be FORMAT=FILE, where the format is one of %s", strings.Join(formats, ", "))
 		}
-	}
-	return nil
+		return append(a.list, alsoFile{format, name}), nil
+	})
+	addForce(cmd, &a.force)
 }
 
-// parse rejects formats that are not among the given ones.
-func (a alsoFiles) parse(formats []string) error {
-	return a.each(func(format, file string) error {
-		if !slices.Contains(formats, format) || file == "" {
-			return fmt.Errorf("--also: must be FORMAT=FILE, where the format is one of %s", strings.Join(formats, ", "))
-		}
+// ignored rejects --force without --also.
+func (a *alsoFiles) ignored(cmd *cobra.Command) error {
+	if len(a.list) > 0 {
 		return nil
-	})
-}
-
-// write writes each file in its format.
-func (a alsoFiles) write(ctx context.Context, force bool, write func(w io.Writer, format string) error) error {
-	return a.each(func(format, file string) error {
-		var b bytes.Buffer
-		if err := write(&b, format); err != nil {
-			return err
-		}
-		return writeFile(ctx, file, b.Bytes(), force)
-	})
+	}
+	return ignored(cmd, "without --also", "force")
 }
 
 // check rejects files that cannot be written. The command has read its inputs.
-func (a alsoFiles) check(ctx context.Context, force bool) error {
-	return a.each(func(_, file string) error {
-		if err := files.Of(ctx).Check(file, force); err != nil {
-			return &exitError{exitUsage, fmt.Errorf("--also: %w", err)}
+func (a *alsoFiles) check(ctx context.Context) error {
+	for _, f := range a.list {
+		if err := files.Of(ctx).Check(f.name, a.force); err != nil {
+			return fmt.Errorf("--also: %w", err)
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
-// addForce adds the flag of a command that writes files.
-func addForce(cmd *cobra.Command, force *bool) {
-	cmd.Flags().BoolVar(force, "force", false, "Overwrite existing files.")
+// write writes each file in its format.
+func (a *alsoFiles) write(ctx context.Context, write func(w io.Writer, format string) error) error {
+	for _, f := range a.list {
+		var b bytes.Buffer
+		err := write(&b, f.format)
+		if err == nil {
+			err = writeFile(ctx, f.name, b.Bytes(), a.force)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // loadOptions are those of a command without flags about scenarios.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -30,7 +31,7 @@ type incidentOptions struct {
 	pod       string
 	verbose   bool
 	scenario  string
-	time      string // of the search for the scenario
+	limit     time.Duration // of the search for the scenario
 	container string
 	force     bool
 	cluster   clusterOptions
@@ -54,7 +55,7 @@ func newIncident() *cobra.Command {
 	flags.BoolVar(&o.redact, "redact", false,
 		"Replace names, images, addresses and messages before anything is written.")
 	flags.StringVar(&o.scenario, "scenario", "", "Also write a scenario that meets the verdict to this `file`.")
-	addTime(cmd, &o.time)
+	addTime(cmd, &o.limit)
 	flags.StringVar(&o.container, "container", "", "Write the scenario of the container with this `name`.")
 	addForce(cmd, &o.force)
 	o.cluster.addTo(flags)
@@ -113,11 +114,8 @@ const incidentExamples = `  # Say why a pod was restarted
   probesim incident cluster.json --redact -o markdown`
 
 func (o *incidentOptions) show(cmd *cobra.Command, args []string) error {
-	if err := checkOutput(o.output, incidentOutputs); err != nil {
-		return err
-	}
 	if o.scenario == "" && (o.force || o.container != "" || cmd.Flags().Changed("time")) {
-		return errors.New("--force, --container and --time require --scenario")
+		return usage("--force, --container and --time require --scenario")
 	}
 	recordings, err := o.read(cmd, args)
 	if err != nil {
@@ -125,7 +123,7 @@ func (o *incidentOptions) show(cmd *cobra.Command, args []string) error {
 	}
 	if o.scenario != "" {
 		if err := files.Of(cmd.Context()).Check(o.scenario, o.force); err != nil {
-			return &exitError{exitUsage, err}
+			return err
 		}
 	}
 	rec := incident.Read(recordings)
@@ -144,14 +142,11 @@ func (o *incidentOptions) show(cmd *cobra.Command, args []string) error {
 		return o.nothing(rec)
 	}
 	if o.pod != "" && !slices.ContainsFunc(rec.Pods, answer.About) {
-		return &exitError{exitUsage, fmt.Errorf("--pod: the files have no facts about a pod %q", o.pod)}
+		return fmt.Errorf("--pod: the files have no facts about a pod %q", o.pod)
 	}
 	answer.Report = verdict.Of(rec)
-	if err := o.write(cmd.OutOrStdout(), answer); err != nil {
-		return writeError(err)
-	}
-	if o.scenario == "" {
-		return nil
+	if err := o.write(cmd.OutOrStdout(), answer); err != nil || o.scenario == "" {
+		return err
 	}
 	return o.writeScenario(cmd, args, answer)
 }
@@ -186,7 +181,7 @@ func (o *incidentOptions) nothing(rec *incident.Recording) error {
   kubectl get pod POD -o yaml
 Or let probesim run kubectl:
   probesim incident --from-cluster -n NAMESPACE POD`)
-	return &exitError{exitUsage, errors.New(b.String())}
+	return errors.New(b.String())
 }
 
 // warn writes a warning: in a terminal wrapped to its width, and otherwise as one line.
@@ -202,7 +197,7 @@ func isPlugin() bool { return strings.HasPrefix(filepath.Base(os.Args[0]), "kube
 // read reads the files, and gets from the cluster the pods among the arguments.
 func (o *incidentOptions) read(cmd *cobra.Command, args []string) (list []input.File, err error) {
 	if o.cluster.flags() && !o.cluster.on && !isPlugin() {
-		return nil, errors.New("--namespace, --context and --kubeconfig require --from-cluster")
+		return nil, usage("--namespace, --context and --kubeconfig require --from-cluster")
 	}
 	var pods []string
 	var errs []error
@@ -229,11 +224,8 @@ func (o *incidentOptions) read(cmd *cobra.Command, args []string) (list []input.
 			list = append(list, found...)
 		}
 	}
-	switch {
-	case errors.Is(err, context.Canceled):
-		return nil, &exitError{exitInterrupted, errors.New("interrupted")}
-	case err != nil:
-		return nil, &exitError{exitUsage, err}
+	if errors.Is(err, context.Canceled) {
+		err = &exitError{exitInterrupted, errors.New("interrupted")}
 	}
-	return list, nil
+	return list, err
 }

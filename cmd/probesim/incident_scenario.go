@@ -31,11 +31,7 @@ func (o *incidentOptions) writeScenario(cmd *cobra.Command, args []string, a *re
 			command += " " + simulate.Quote(arg)
 		}
 	}
-	limit, err := parseTime(o.time)
-	if err != nil {
-		return err
-	}
-	search, cancel := within(cmd.Context(), limit)
+	search, cancel := within(cmd.Context(), o.limit)
 	defer cancel()
 	groups, _ := a.Groups()
 	for i := range groups {
@@ -44,19 +40,18 @@ func (o *incidentOptions) writeScenario(cmd *cobra.Command, args []string, a *re
 			continue
 		}
 		what := cmp.Or(strings.Trim(a.Name(g.Pod)+", "+g.Container, ", "), "the pod")
-		if g.Pod != nil && written[g.Pod.Name] {
-			why = append(why, fmt.Sprintf("no scenario of %s: the file has one of a pod with this name; choose with "+
-				"--container", printable.Text(what)))
-			continue
+		var result *scenario.Result
+		err := errors.New("the file has one of a pod with this name; choose with --container")
+		if g.Pod == nil || !written[g.Pod.Name] {
+			result, err = scenario.Of(search, a.Recording, g.Verdict)
 		}
-		result, err := scenario.Of(search, a.Recording, g.Verdict)
-		switch {
-		case cmd.Context().Err() != nil:
+		if cmd.Context().Err() != nil {
 			return &exitError{exitInterrupted, errors.New("interrupted")}
-		case search.Err() != nil && err != nil:
-			why = append(why, fmt.Sprintf("no scenario of %s: %v", printable.Text(what), context.Cause(search)))
-			continue
-		case err != nil:
+		}
+		if err != nil {
+			if search.Err() != nil {
+				err = context.Cause(search)
+			}
 			why = append(why, fmt.Sprintf("no scenario of %s: %v", printable.Text(what), err))
 			continue
 		}
@@ -82,7 +77,7 @@ func (o *incidentOptions) writeScenario(cmd *cobra.Command, args []string, a *re
 func (o *incidentOptions) saveScenario(cmd *cobra.Command, text []byte, why []string) error {
 	stderr := cmd.ErrOrStderr()
 	if len(text) == 0 {
-		return &exitError{exitUsage, errors.New(strings.Join(why, "\n"))}
+		return errors.New(strings.Join(why, "\n"))
 	}
 	for _, reason := range why {
 		warn(stderr, reason)

@@ -40,8 +40,6 @@ func newInit() *cobra.Command {
 	flags.BoolVar(&o.rollout, "rollout", false, "Restart the first Deployment under traffic instead.")
 	addForce(cmd, &o.force)
 	addMeasured(cmd, &o.measured)
-	cmd.RegisterFlagCompletionFunc("filename", completeFiles)
-	cmd.RegisterFlagCompletionFunc("output", completeFiles)
 	return cmd
 }
 
@@ -105,7 +103,7 @@ func initScenario(cmd *cobra.Command, o initOptions) error {
 		err = files.Of(cmd.Context()).Check(o.output, o.force)
 	}
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return err
 	}
 	write := draft.Write
 	if o.rollout {
@@ -113,7 +111,7 @@ func initScenario(cmd *cobra.Command, o initOptions) error {
 	}
 	text, warnings, err := write(d)
 	if err != nil {
-		return &exitError{exitUsage, fmt.Errorf("no scenario was written\n%w", err)}
+		return fmt.Errorf("no scenario was written\n%w", err)
 	}
 	for _, w := range warnings {
 		fmt.Fprintf(terminal.Safe(cmd.ErrOrStderr()), "warning: %s\n", printable.Text(w))

@@ -2,9 +2,9 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/input"
@@ -29,24 +28,20 @@ import (
 
 // liveOptions are the flags of live.
 type liveOptions struct {
+	live.Options
 	output    string
 	container string
-	ports     []string
-	runs      int
 	signal    string
 	slower    float64
-	within    time.Duration
 	logs      bool
 }
-
-var liveOutputs = []string{"text", "json"}
 
 // signals are those that live can send.
 var signals = map[string]syscall.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": syscall.SIGINT,
 	"SIGQUIT": syscall.SIGQUIT, "SIGHUP": syscall.SIGHUP}
 
 func newLive() *cobra.Command {
-	var o liveOptions
+	o := liveOptions{Options: live.Options{Ports: map[int32]int{}}}
 	cmd := newCommand("live MANIFEST -- COMMAND...", "Measure the start and the stop of a program on this machine",
 		liveHelp, liveExamples, func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
@@ -55,19 +50,42 @@ func newLive() *cobra.Command {
 			return nil
 		}, func(cmd *cobra.Command, args []string) error { return o.measure(cmd, args[0], args[1:]) })
 	flags := cmd.Flags()
-	addOutput(cmd, &o.output, "text", liveOutputs)
+	addOutput(cmd, &o.output, "text", []string{"text", "json"})
 	flags.StringVar(&o.container, "container", "",
 		"The `name` of the container whose program it is. A manifest with one container needs none.")
-	flags.StringArrayVar(&o.ports, "port", nil,
-		"The port of the program on this machine, as `CONTAINER=HERE`, for example 80=8080. You can repeat this flag.")
-	flags.IntVar(&o.runs, "runs", 10, "How often to start and stop the program, a `number` from 1 to 1000.")
-	flags.StringVar(&o.signal, "signal", "SIGTERM",
-		"The `signal` that stops the program: SIGTERM, SIGINT, SIGQUIT or SIGHUP.")
-	flags.Float64Var(&o.slower, "slower", 1, "How many `times` slower a node is: widens the printed times, not those "+
-		"that are measured.")
-	flags.DurationVar(&o.within, "within", time.Minute, "The longest `time` to wait for a start.")
+	addFlag(cmd, &o.Ports, "port", "", "The port of the program on this machine, as `CONTAINER=HERE`, for example "+
+		"80=8080. You can repeat this flag.", o.parsePort)
+	addFlag(cmd, &o.Runs, "runs", "10", "How often to start and stop the program, a `number` from 1 to 1000.",
+		between(1, 1000))
+	names := slices.Sorted(maps.Keys(signals))
+	addFlag(cmd, &o.signal, "signal", "SIGTERM", "The `signal` that stops the program: "+either(names)+".",
+		func(text string) (string, error) { return oneOf(names)(strings.ToUpper(text)) }).words = names
+	addFlag(cmd, &o.slower, "slower", "1", "How many `times` slower a node is: widens the printed times, not those "+
+		"that are measured.", parseTimes)
+	addFlag(cmd, &o.Within, "within", "1m", "The longest `time` to wait for a start, up to 1h.", positive)
 	flags.BoolVar(&o.logs, "logs", false, "Write what the program prints to stderr.")
 	return cmd
+}
+
+// parsePort reads CONTAINER=HERE, and adds it to the other ports.
+func (o *liveOptions) parsePort(text string) (map[int32]int, error) {
+	from, to, _ := strings.Cut(text, "=")
+	port, err := strconv.ParseUint(from, 10, 16)
+	here, hereErr := strconv.ParseUint(to, 10, 16)
+	if err != nil || hereErr != nil || port == 0 || here == 0 {
+		return nil, fmt.Errorf("must be CONTAINER=HERE with two ports, such as 80=8080, not %q", text)
+	}
+	o.Ports[int32(port)] = int(here)
+	return o.Ports, nil
+}
+
+// parseTimes reads a factor.
+func parseTimes(text string) (float64, error) {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(n >= 1 && n <= 100) {
+		err = errors.New("must be from 1 to 100")
+	}
+	return n, err
 }
 
 const liveHelp = `Measure how long a program takes to start and to stop on this machine, without a
@@ -98,91 +116,57 @@ const liveExamples = `  # How long does the server of a Deployment take to start
   probesim live deployment.yaml --slower 3 -- java -jar app.jar`
 
 func (o *liveOptions) measure(cmd *cobra.Command, manifest string, command []string) error {
-	if err := checkOutput(o.output, liveOutputs); err != nil {
+	o.Command, o.Signal = command, signals[o.signal]
+	if o.logs {
+		o.Stderr = terminal.Safe(cmd.ErrOrStderr())
+	}
+	if err := o.find(cmd, manifest); err != nil {
 		return err
 	}
-	options, err := o.options(cmd, manifest, command)
-	if err != nil {
-		return err
-	}
-	counter := terminal.NewCounter(cmd.ErrOrStderr(), o.runs, "runs")
-	options.Progress = func(int) { counter.Step() }
-	runs, err := live.Measure(cmd.Context(), options)
+	counter := terminal.NewCounter(cmd.ErrOrStderr(), o.Runs, "runs")
+	o.Progress = func(int) { counter.Step() }
+	runs, err := live.Measure(cmd.Context(), o.Options)
 	counter.Stop()
 	switch {
 	case cmd.Context().Err() != nil:
 		return &exitError{exitInterrupted,
-			fmt.Errorf("interrupted after %d of %d runs; all processes have ended", len(runs), o.runs)}
+			fmt.Errorf("interrupted after %d of %d runs; all processes have ended", len(runs), o.Runs)}
 	case err != nil:
 		return &exitError{exitFailed, errors.New(printable.Text(err.Error()))}
 	}
-	if err := o.write(cmd, options.Container.Name, runs); err != nil {
-		return writeError(err)
-	}
-	return nil
+	return o.write(cmd, o.Container.Name, runs)
 }
 
-// options reads the manifest and the flags.
-func (o *liveOptions) options(cmd *cobra.Command, manifest string, command []string) (out live.Options, err error) {
-	sig, known := signals[strings.ToUpper(o.signal)]
-	switch {
-	case o.runs < 1 || o.runs > 1000:
-		return out, errors.New("--runs must be from 1 to 1000")
-	case o.slower < 1 || o.slower > 100:
-		return out, errors.New("--slower must be from 1 to 100")
-	case o.within <= 0 || o.within > time.Hour:
-		return out, errors.New("--within must be up to 1h")
-	case !known:
-		return out, fmt.Errorf("--signal must be SIGTERM, SIGINT, SIGQUIT or SIGHUP, not %q", o.signal)
-	}
-	out = live.Options{Command: command, Ports: map[int32]int{}, Runs: o.runs, Signal: sig, Within: o.within}
-	if o.logs {
-		out.Stderr = terminal.Safe(cmd.ErrOrStderr())
-	}
-	for _, p := range o.ports {
-		from, to, both := strings.Cut(p, "=")
-		a, errA := strconv.ParseUint(from, 10, 16)
-		b, errB := strconv.ParseUint(to, 10, 16)
-		if !both || errA != nil || errB != nil || a == 0 || b == 0 {
-			return out, fmt.Errorf("--port must be CONTAINER=HERE with two ports, such as 80=8080, not %q", p)
-		}
-		out.Ports[int32(a)] = int(b)
-	}
-	out.Pod, out.Container, err = o.find(cmd, manifest)
-	return out, err
-}
-
-// find returns the container of the manifest.
-func (o *liveOptions) find(cmd *cobra.Command, manifest string) (pod *v1.Pod, found *v1.Container, err error) {
+// find finds the container in the manifest.
+func (o *liveOptions) find(cmd *cobra.Command, manifest string) error {
 	data, err := readManifest(cmd, manifest)
 	if err != nil {
-		return nil, nil, &exitError{exitUsage, err}
+		return err
 	}
 	var names []string
 	err = workloads.Each([]input.File{{Name: manifest, Data: data}},
 		func(_ input.File, w *manifests.Workload) scenarios.Errors {
 			for c := range podutil.Containers(&w.Pod.Spec) {
 				if _, probe := live.Probe(c); c.Name == o.container || o.container == "" && probe != nil {
-					pod, found = w.Pod, c
+					o.Pod, o.Container = w.Pod, c
 					names = append(names, c.Name)
 				}
 			}
 			return nil
 		})
+	manifest = printable.Text(manifest)
 	switch {
 	case err != nil:
-		return nil, nil, &exitError{exitUsage, err}
+		return err
 	case len(names) == 0 && o.container != "":
-		return nil, nil, &exitError{exitUsage,
-			fmt.Errorf("%s has no container %q", printable.Text(manifest), o.container)}
+		return fmt.Errorf("%s has no container %q", manifest, o.container)
 	case len(names) == 0:
-		return nil, nil, &exitError{exitUsage, fmt.Errorf("%s has no container with a probe", printable.Text(manifest))}
+		return fmt.Errorf("%s has no container with a probe", manifest)
 	case len(names) > 1:
-		return nil, nil, &exitError{exitUsage,
-			fmt.Errorf("%s has %d containers with probes: choose one with --container: %s", printable.Text(manifest),
-				len(names), strings.Join(names, ", "))}
+		return fmt.Errorf("%s has %d containers with probes: choose one with --container: %s", manifest, len(names),
+			strings.Join(names, ", "))
 	}
-	return pod, found, nil
+	return nil
 }
 
 // measured sums up the runs.
@@ -208,12 +192,7 @@ func (o *liveOptions) write(cmd *cobra.Command, container string, runs []live.Ru
 	m := measured{container, least(start), greatest(start), least(stop), greatest(stop), runs}
 	w := cmd.OutOrStdout()
 	if o.output == "json" {
-		data, err := json.MarshalIndent(m, "", "  ")
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(printable.JSON(nil, append(data, '\n')))
-		return err
+		return printable.WriteJSON(w, m)
 	}
 	t := &report.Writer{Options: terminal.Options(w)}
 	o.text(t, m)
@@ -231,7 +210,7 @@ func (o *liveOptions) text(t *report.Writer, m measured) {
 		}
 		if r.Killed {
 			killed++
-		} else if r.ExitCode == 128+int(signals[strings.ToUpper(o.signal)]) {
+		} else if r.ExitCode == 128+int(signals[o.signal]) {
 			ended++
 		}
 		asked += r.Answered + r.Refused + r.Broken
@@ -241,9 +220,9 @@ func (o *liveOptions) text(t *report.Writer, m measured) {
 	}
 	slices.Sort(codes)
 	n := len(m.Runs)
-	ends := fmt.Sprintf("exits %s after %s", fromTo(m.Stop, m.LongStop), strings.ToUpper(o.signal))
+	ends := fmt.Sprintf("exits %s after %s", fromTo(m.Stop, m.LongStop), o.signal)
 	if killed > 0 {
-		ends = fmt.Sprintf("does not exit within the grace period after %s (%d of %d runs)", strings.ToUpper(o.signal),
+		ends = fmt.Sprintf("does not exit within the grace period after %s (%d of %d runs)", o.signal,
 			killed, n)
 	}
 	t.Lead(fmt.Sprintf("%s starts in %s, and %s.", m.Container, fromTo(m.Start, m.LongStart), ends),
@@ -252,7 +231,7 @@ func (o *liveOptions) text(t *report.Writer, m measured) {
 	switch {
 	case ended == n:
 		refusing = 0
-		t.Line(2, strings.ToUpper(o.signal)+" ends it at once, since it has no handler: requests that it is "+
+		t.Line(2, o.signal+" ends it at once, since it has no handler: requests that it is "+
 			"answering break off. As the first process of a container, it can ignore the signal instead, until the "+
 			"grace period ends.", report.Warn)
 	case asked == 0:

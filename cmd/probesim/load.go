@@ -31,15 +31,11 @@ func (o *runOptions) loadAny(cmd *cobra.Command, paths []string) (all []*scenari
 		all, invalid, err = o.load(cmd, paths...)
 		return all, invalid, true, err
 	}
-	if o.printScenario {
-		_, file, err := whatif.Scenario(*m)
-		if err == nil {
-			_, err = cmd.OutOrStdout().Write(file.Bytes())
-		}
-		return nil, nil, false, err
+	s, file, err := whatif.Scenario(*m)
+	if err == nil && o.printScenario {
+		_, err = cmd.OutOrStdout().Write(file.Bytes())
 	}
-	s, _, err := whatif.Scenario(*m)
-	if err != nil {
+	if err != nil || o.printScenario {
 		return nil, nil, false, err
 	}
 	s.Command = []string{paths[0]}
@@ -102,22 +98,18 @@ func (o *runOptions) onlyOneManifest(cmd *cobra.Command, paths []string) error {
 	if o.keepGoing {
 		return nil
 	}
-	var plain []string
+	var plain, names []string
 	for _, path := range paths {
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 			continue
 		}
 		data, err := readManifest(cmd, path)
 		if err == nil && !bytes.Contains(data, []byte(format.APIVersion)) && hasWorkloads(path, data) {
-			plain = append(plain, path)
+			plain, names = append(plain, path), append(names, printable.Text(path))
 		}
 	}
 	if len(plain) == 0 {
 		return nil
-	}
-	var names []string
-	for _, path := range plain {
-		names = append(names, printable.Text(path))
 	}
 	return fmt.Errorf(`%s: no Scenario, only workloads
 %s takes one manifest without a Scenario, or any number of scenario files
@@ -155,13 +147,11 @@ func withInvalid(err error, invalid scenarios.Errors) error {
 		return err
 	}
 	text := fmt.Errorf("the scenarios of invalid files were not run\n%w", invalid)
-	var coded *exitError
-	switch {
-	case err == nil:
-		return &exitError{exitUsage, text}
-	case !errors.As(err, &coded) || coded.code == exitPipe:
-		return err
-	case coded.err != nil:
+	coded, is := errors.AsType[*exitError](err)
+	if !is {
+		coded = &exitError{exitUsage, err}
+	}
+	if coded.err != nil {
 		text = fmt.Errorf("%w\n%w", coded.err, text)
 	}
 	return &exitError{max(coded.code, exitUsage), text}

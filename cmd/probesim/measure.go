@@ -1,13 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
+	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/answers/measure"
 	"probesim.dev/internal/answers/measure/render"
@@ -18,12 +18,10 @@ import (
 // measureOptions are the flags of measure.
 type measureOptions struct {
 	output     string
-	kubernetes []string
+	versions   []string
 	delays     string
 	prometheus []string
 }
-
-var measureOutputs = []string{"table", "json", "markdown", "html", "annotations", "config"}
 
 func newMeasure() *cobra.Command {
 	var o measureOptions
@@ -32,13 +30,11 @@ func newMeasure() *cobra.Command {
 		someFiles("measure requires a file with pods, or - for stdin"),
 		func(cmd *cobra.Command, args []string) error { return o.measure(cmd, args) })
 	cmd.ValidArgsFunction = nil // files of any name
-	flags := cmd.Flags()
-	addOutput(cmd, &o.output, "table", measureOutputs)
-	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil,
-		"Kubernetes `versions` of the kubelets, for example v1.36 or v1.34.. (default those of the nodes in the "+
-			"files, or all)")
-	flags.StringVar(&o.delays, "delays", "typical", "The `nodes`, as for check.")
-	flags.StringArrayVar(&o.prometheus, "prometheus", nil,
+	addOutput(cmd, &o.output, "table", []string{"table", "json", "markdown", "html", "annotations", "config"})
+	addVersions(cmd, &o.versions, "Kubernetes `versions` of the kubelets, for example v1.36 or v1.34..",
+		"those of the nodes in the files, or all")
+	addDelays(cmd, &o.delays, "typical", "The `nodes`")
+	cmd.Flags().StringArrayVar(&o.prometheus, "prometheus", nil,
 		"A `file` with answers of Prometheus as JSON, or with the text of /metrics/probes. You can repeat this flag.")
 	return cmd
 }
@@ -84,16 +80,11 @@ const measureExamples = `  # How long do the programs of a namespace take to sta
   probesim measure pods.json --prometheus probes.json`
 
 func (o *measureOptions) measure(cmd *cobra.Command, args []string) error {
-	if err := checkOutput(o.output, measureOutputs); err != nil {
-		return err
-	}
-	options, err := o.options()
-	if err != nil {
-		return err
-	}
+	options := measure.Options{Profiles: profiles(o.versions)}
+	options.Delays, _ = fakeruntime.DelaySet(o.delays)
 	for _, name := range o.prometheus {
 		if err := readMetrics(cmd, name, &options.Metrics); err != nil {
-			return &exitError{exitUsage, err}
+			return err
 		}
 	}
 	recordings, err := (&incidentOptions{}).read(cmd, args)
@@ -106,11 +97,11 @@ func (o *measureOptions) measure(cmd *cobra.Command, args []string) error {
 		if len(r.Unused) > 0 {
 			because = fmt.Sprintf("%s: the pod is not used: %s", r.Unused[0].Where, r.Unused[0].Says)
 		}
-		return &exitError{exitUsage, errors.New(because + "\nGive measure what this command prints:\n  kubectl get " +
-			"pods,events -n NAMESPACE -o json")}
+		return errors.New(because + "\nGive measure what this command prints:\n  kubectl get pods,events -n NAMESPACE " +
+			"-o json")
 	}
 	if err := o.write(cmd.OutOrStdout(), r); err != nil {
-		return writeError(err)
+		return err
 	}
 	switch {
 	case r.Measured():
@@ -119,15 +110,6 @@ func (o *measureOptions) measure(cmd *cobra.Command, args []string) error {
 		return &exitError{exitFailed, errors.New("nothing is measured: 'probesim measure' without -o says why")}
 	}
 	return &exitError{code: exitFailed}
-}
-
-func (o *measureOptions) options() (measure.Options, error) {
-	nodes := checkOptions{output: "table", kubernetes: o.kubernetes, delays: o.delays, parallel: 1}
-	parsed, err := nodes.parse("table")
-	if len(o.kubernetes) == 0 { // all
-		parsed.Profiles = nil
-	}
-	return measure.Options{Profiles: parsed.Profiles, Delays: parsed.Nodes}, err
 }
 
 // readMetrics reads a file of metrics.
@@ -149,12 +131,7 @@ func readMetrics(cmd *cobra.Command, name string, m *measure.Metrics) error {
 func (o *measureOptions) write(w io.Writer, r *measure.Report) error {
 	switch o.output {
 	case "json":
-		data, err := json.MarshalIndent(r, "", "  ")
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(append(printable.JSON(nil, data), '\n'))
-		return err
+		return printable.WriteJSON(w, r)
 	case "annotations":
 		return render.Annotations(w, r)
 	case "config":

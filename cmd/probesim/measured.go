@@ -17,13 +17,6 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// addMeasured adds the flag --measured.
-func addMeasured(cmd *cobra.Command, name *string) {
-	cmd.Flags().StringVar(name, "measured", "", "Take how long programs take to start and stop from this `file`: the "+
-		"JSON of 'probesim measure', or pods of a cluster.")
-	cmd.RegisterFlagCompletionFunc("measured", completeFiles)
-}
-
 // readMeasured returns what a file says about starts and stops: a saved measurement, or pods.
 // Without a file, the pods among the manifests say it. The result is nil if there are none. The
 // options are those of the nodes.
@@ -98,17 +91,14 @@ func measureFiles(cmd *cobra.Command, files []input.File, o measure.Options) *me
 
 // measure adds what is measured to the options of a check. Without --kubernetes, the versions in
 // the files count.
-func (o *checkOptions) measure(cmd *cobra.Command, files []input.File, options *check.Options) error {
+func (o *manifestFlags) measure(cmd *cobra.Command, files []input.File, options *check.Options) error {
 	nodes := measure.Options{Delays: options.Nodes}
-	if len(o.kubernetes) > 0 {
+	if len(o.versions) > 0 {
 		nodes.Profiles = options.Profiles
 	} else if versions, _ := measure.Versions(files); len(versions) > 0 {
 		options.Profiles, nodes.Profiles = versions, versions
 	}
-	r, err := readMeasured(cmd, o.measured, files, nodes)
-	if err != nil {
-		return &exitError{exitUsage, err}
-	}
-	options.Measured = r
-	return nil
+	var err error
+	options.Measured, err = readMeasured(cmd, o.measured, files, nodes)
+	return err
 }

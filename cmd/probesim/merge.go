@@ -15,8 +15,6 @@ import (
 	"probesim.dev/scenarios/format"
 )
 
-var mergeOutputs = []string{"text", "json"}
-
 func newMerge() *cobra.Command {
 	var o exploreOptions
 	cmd := newCommand("merge RESULT...", "Join the results of the parts of an exploration", mergeHelp, mergeExamples,
@@ -26,9 +24,8 @@ func newMerge() *cobra.Command {
 		})
 	cmd.ValidArgsFunction = completeJSON
 	flags := cmd.Flags()
-	addOutput(cmd, &o.output, "text", mergeOutputs)
-	flags.StringVar(&o.witness, "witness", "", "Write the witnesses of failures to this `directory`.")
-	addForce(cmd, &o.force)
+	addOutput(cmd, &o.output, "text", []string{"text", "json"})
+	o.addWitness(cmd)
 	flags.StringVar(&o.file, "file", "", "The scenario `file`, for --witness.")
 	flags.BoolVar(&o.all, "all", false, "List all outcomes.")
 	return cmd
@@ -49,25 +46,22 @@ const mergeExamples = `  # Explore on two machines
   probesim merge 0.json 1.json`
 
 func mergeFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
-	if err := checkOutput(o.output, mergeOutputs); err != nil {
-		return err
-	}
 	if err := o.checkIgnored(cmd); err != nil {
 		return err
 	}
 	if (o.witness != "") != (o.file != "") {
-		return errors.New("--witness and --file belong together: the witnesses are about the scenario file")
+		return usage("--witness and --file belong together: the witnesses are about the scenario file")
 	}
 	parts, engine, err := readExplorations(cmd, paths)
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return err
 	}
 	var results []*explore.Result
 	bad := false
 	for _, shards := range parts {
 		r, err := explore.Merge(shards)
 		if err != nil {
-			return &exitError{exitUsage, err}
+			return err
 		}
 		results, bad = append(results, r), bad || r.Bad()
 	}
@@ -95,10 +89,10 @@ func (o *exploreOptions) writeMerged(cmd *cobra.Command, results []*explore.Resu
 	if o.file != "" {
 		var err error
 		if data, err = readManifest(cmd, o.file); err != nil {
-			return &exitError{exitUsage, err}
+			return err
 		}
 		if all, _, err = o.load(cmd, o.file); err != nil {
-			return &exitError{exitUsage, err}
+			return err
 		}
 	}
 	for i, r := range results {
@@ -115,7 +109,7 @@ func (o *exploreOptions) writeMerged(cmd *cobra.Command, results []*explore.Resu
 		}
 		k := slices.IndexFunc(all, func(s *scenarios.Scenario) bool { return s.Metadata.Name == r.Scenario })
 		if k < 0 {
-			return &exitError{exitUsage, fmt.Errorf("%s has no scenario %q", printable.Text(o.file), r.Scenario)}
+			return fmt.Errorf("%s has no scenario %q", printable.Text(o.file), r.Scenario)
 		}
 		e := exploration{explore.Subject{Plan: all[k].Plan(r.Kubernetes, nil), Off: r.Off, JudgeAll: r.JudgeAll}, data}
 		if err := o.writeText(cmd, &e, r); err != nil {

@@ -21,11 +21,8 @@ func (o *compareOptions) pairs(cmd *cobra.Command, before, after []input.File) (
 	if o.scenario == "" {
 		return pairs, nil
 	}
-	run := runOptions{seed: o.seed, kubernetes: o.kubernetes, parallel: o.parallel, memory: o.memory}
-	s, err := run.parse()
-	if err != nil {
-		return pairs, err
-	}
+	s := o.run.Selection
+	s.Versions = o.versions
 	for i, files := range [][]input.File{before, after} {
 		options := loadOptions(cmd)
 		for _, f := range files {
@@ -39,9 +36,8 @@ func (o *compareOptions) pairs(cmd *cobra.Command, before, after []input.File) (
 			return pairs, nothing("compared", err)
 		}
 		if !usesWorkload(all, options.Instead) {
-			return pairs, &exitError{exitUsage,
-				fmt.Errorf("nothing was compared: no scenario in %s uses a workload in %s", printable.Text(o.scenario),
-					listed(files))}
+			return pairs, fmt.Errorf("nothing was compared: no scenario in %s uses a workload in %s",
+				printable.Text(o.scenario), listed(files))
 		}
 	}
 	return pairs, nil
@@ -64,7 +60,7 @@ func usesWorkload(all []*scenarios.Scenario, sources []scenarios.Source) bool {
 // runPairs runs the scenarios with both manifests, and compares the runs.
 func (o *compareOptions) runPairs(cmd *cobra.Command, pairs [2][]*runner.Job) ([]compare.Scenario, error) {
 	if len(pairs[0]) > 0 {
-		defer watchMemory(cmd, o.memory)()
+		defer watchMemory(cmd, o.run.Memory)()
 	}
 	list, err := runner.Pairs(cmd.Context(), pairs[0], pairs[1], pool.Options{Parallel: o.parallel}, cmd.ErrOrStderr())
 	return list, broken(err)

@@ -42,8 +42,7 @@ func newReplay() *cobra.Command {
 		})
 	cmd.ValidArgsFunction = completeJSON
 	addOutput(cmd, &o.output, "timeline", replayOutputs)
-	cmd.Flags().StringVar(&o.file, "file", "", "The scenario `file`, instead of the path in the witness.")
-	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "Include internal records in -o jsonl.")
+	o.add(cmd, "file", "verbose")
 	return cmd
 }
 
@@ -74,16 +73,13 @@ const replayExamples = `  # Draw the timeline of a witness
   probesim replay witnesses/web-5d194352082d.json -o jsonl --verbose`
 
 func replayWitness(cmd *cobra.Command, path string, o runOptions) error {
-	if err := checkOutput(o.output, replayOutputs); err != nil {
-		return err
-	}
 	w, s, changed, err := loadWitness(cmd, path, o)
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return err
 	}
 	plan, chooser, err := s.Replay(w.Change)
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return err
 	}
 	if _, err := repeated(w, s, changed); err != nil {
 		return err
@@ -133,7 +129,7 @@ func compareWitnesses(cmd *cobra.Command, paths []string, o runOptions) error {
 	for _, path := range paths {
 		w, s, changed, err := loadWitness(cmd, path, o)
 		if err != nil {
-			return &exitError{exitUsage, err}
+			return err
 		}
 		run, err := repeated(w, s, changed)
 		if err != nil {
@@ -143,9 +139,8 @@ func compareWitnesses(cmd *cobra.Command, paths []string, o runOptions) error {
 			d.Scenario, d.File, d.Line = w.Scenario, s.Plan.Scenario.File, s.Plan.Scenario.Line
 		}
 		if w.Scenario != d.Scenario {
-			return &exitError{exitUsage, fmt.Errorf("%s is about scenario %s, and %s about %s: two witnesses must be "+
-				"about the same one", printable.Text(paths[0]), printable.Text(d.Scenario), printable.Text(path),
-				printable.Text(w.Scenario))}
+			return fmt.Errorf("%s is about scenario %s, and %s about %s: two witnesses must be about the same one",
+				printable.Text(paths[0]), printable.Text(d.Scenario), printable.Text(path), printable.Text(w.Scenario))
 		}
 		runs, d.Names = append(runs, diff.Run{Records: run.Records, End: virtual.At(s.Plan.Duration)}),
 			append(d.Names, w.Outcome)

@@ -7,17 +7,15 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/answers/rollout"
 	"probesim.dev/internal/answers/rollout/render"
 	"probesim.dev/internal/input"
-	"probesim.dev/internal/require"
-	"probesim.dev/internal/runner/actions"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/internal/value"
@@ -27,21 +25,17 @@ import (
 
 // rolloutFlags are the flags of rollout.
 type rolloutFlags struct {
-	output, kubernetes, delays, router, change, latency string
-	from, require                                       []string
-	wordFlags
-	rate                      float64
-	workload, service, config string
-	seed                      int64
-	lost                      int
-	replicas                  int32
-	parallel, runs            int
-	allow                     bool
-	also                      alsoFiles
-	force                     bool
+	manifestFlags
+	router            string
+	change            rollout.Change
+	latency           value.Interval
+	rate              float64
+	from              []string
+	workload, service string
+	seed, lost        int
+	replicas, runs    int
+	also              alsoFiles
 }
-
-var rolloutOutputs = []string{"table", "json", "markdown", "html", "github", "sarif", "junit"}
 
 func newRollout() *cobra.Command {
 	var o rolloutFlags
@@ -52,37 +46,28 @@ func newRollout() *cobra.Command {
 			if err := o.checkFlags(cmd); err != nil {
 				return err
 			}
-			defaults := checkOptions{config: o.config}
-			if _, err := defaults.configure(cmd); err != nil {
+			if _, err := o.configure(cmd); err != nil {
 				return err
 			}
 			return rollOut(cmd, args, o)
 		})
 	flags := cmd.Flags()
-	addOutput(cmd, &o.output, "table", rolloutOutputs)
-	flags.StringVar(&o.kubernetes, "kubernetes", "", "The `version`, for example v1.36 (default the newest)")
-	flags.StringVar(&o.delays, "delays", "typical", "The `nodes` and control plane: "+
-		strings.Join(fakeruntime.DelaySets(), ", ")+"; or default, for nodes without ranges.")
+	addOutput(cmd, &o.output, "table", reportOutputs)
+	addVersions(cmd, &o.versions, "The Kubernetes `version`, for example v1.36", "the newest")
+	addDelays(cmd, &o.delays, "typical", "The `nodes` and control plane")
 	o.addTraffic(cmd)
 	o.addTo(cmd, appRolloutUsage)
-	flags.StringArrayVar(&o.require, "require", nil,
-		"What must hold: a list of `requirements` such as 'lost<=0, takes<=5m'.")
-	flags.IntVar(&o.runs, "runs", 0, "The `number` of random runs for each figure, up to 300 (default 100, and fewer "+
-		"for more than 3 replicas)")
-	flags.Int64Var(&o.seed, "seed", 0, "Draw the run with this `seed`, and explain its greatest loss, instead of "+
-		"making many runs.")
-	flags.IntVar(&o.lost, "lost", 0, "With --seed: explain the loss with this `number`, 1 for the first, instead of "+
-		"the greatest.")
+	addRequire(cmd, &o.require, "What must hold: a list of `requirements` such as 'lost<=0, takes<=5m'.")
+	addFlag(cmd, &o.runs, "runs", "", "The `number` of random runs for each figure, up to 300 (default 100, and fewer "+
+		"for more than 3 replicas)", between(1, 300))
+	addFlag(cmd, &o.seed, "seed", "", "Draw the run with this `seed`, and explain its greatest loss, instead of making "+
+		"many runs.", between(0, noMost))
+	addFlag(cmd, &o.lost, "lost", "", "With --seed: explain the loss with this `number`, 1 for the first, instead of "+
+		"the greatest.", between(1, noMost))
 	flags.BoolVar(&o.allow, "allow-annotations", false, "Let an annotation such as lost<=5 allow losses.")
-	flags.StringVar(&o.config, "config", configFile,
-		"The `file` with defaults for some of these flags; none for no file.")
-	o.also.addTo(cmd)
-	addForce(cmd, &o.force)
+	o.addConfig(cmd)
+	o.also.addTo(cmd, reportOutputs)
 	addParallel(cmd, &o.parallel, "runs")
-	for name, values := range map[string][]string{"kubernetes": profile.NamesWithPreviews(),
-		"delays": append(fakeruntime.DelaySets(), "default")} {
-		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	}
 	return cmd
 }
 
@@ -92,19 +77,28 @@ var trafficFlags = []string{"from", "workload", "service", "router", "change", "
 // addTraffic adds the flags about the change, the requests and the program.
 func (o *rolloutFlags) addTraffic(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.router, "router", router.KubeProxy, "Where the requests come from: the `name` "+
-		strings.Join(router.Names(), ", ")+"; or a load balancer such as 'gateway: add 30s..40s, remove 40s'.")
-	flags.StringVar(&o.change, "change", "restart", "The `change`: restart, undo or scale=N.")
-	flags.Int32Var(&o.replicas, "replicas", 0, "The `number` of replicas, instead of that in the manifests.")
-	flags.Float64Var(&o.rate, "rps", 100, "Requests a second to the Service of each Deployment, a `number`.")
-	flags.StringVar(&o.latency, "latency", "10ms..50ms", "How long a request takes: a `duration` or a range.")
+	addFlag(cmd, &o.router, "router", router.KubeProxy, "Where the requests come from: the `name` "+
+		strings.Join(router.Names(), ", ")+"; or a load balancer such as 'gateway: add 30s..40s, remove 40s'.",
+		func(text string) (string, error) { return text, router.Check(text) })
+	addFlag(cmd, &o.change, "change", "restart", "The `change`: restart, undo or scale=N.", rollout.ParseChange)
+	addFlag(cmd, &o.replicas, "replicas", "", "The `number` of replicas, instead of that in the manifests.",
+		between(1, noMost))
+	addFlag(cmd, &o.rate, "rps", "100", "Requests a second to the Service of each Deployment, a `number`.", parseRate)
+	addFlag(cmd, &o.latency, "latency", "10ms..50ms", "How long a request takes: a `duration` or a range.",
+		value.ParseInterval)
 	flags.StringArrayVar(&o.from, "from", nil, "The `manifest` before the change. You can repeat this flag.")
 	flags.StringVar(&o.workload, "workload", "", "Roll out only the Deployment with this `name`, or namespace/name.")
 	flags.StringVar(&o.service, "service", "",
 		"Count only the requests to the Service with this `name`, and roll out only the Deployments behind it.")
-	for name, values := range map[string][]string{"router": router.Names(), "change": {"restart", "undo", "scale="}} {
-		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// parseRate reads a number of requests a second.
+func parseRate(text string) (float64, error) {
+	rate, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(rate > 0 && rate <= 1e9) {
+		err = errors.New("must be more than 0, and at most 1e9")
 	}
+	return rate, err
 }
 
 const rolloutHelp = `Show what a rollout of Deployments loses, how long it takes and what helps. You
@@ -170,23 +164,12 @@ const rolloutExamples = `  # Does a restart lose requests?
   # Fail in CI if a request is lost
   probesim rollout web.yaml --require 'lost<=0, replicas>=3, takes<=5m'`
 
-// checkFlags rejects formats that do not exist, and flags without an effect.
+// checkFlags rejects flags without an effect.
 func (o *rolloutFlags) checkFlags(cmd *cobra.Command) error {
-	if err := errors.Join(checkOutput(o.output, rolloutOutputs), o.also.parse(rolloutOutputs)); err != nil {
-		return err
-	}
-	if len(o.also) == 0 {
-		if err := ignored(cmd, "without --also", "force"); err != nil {
-			return err
-		}
-	}
 	if !cmd.Flags().Changed("seed") {
-		return ignored(cmd, "without --seed", "lost")
+		return cmp.Or(o.also.ignored(cmd), ignored(cmd, "without --seed", "lost"))
 	}
-	if o.seed < 0 || o.lost < 0 || o.lost == 0 && cmd.Flags().Changed("lost") {
-		return errors.New("--seed must not be negative, and --lost must be at least 1")
-	}
-	return ignored(cmd, "with --seed", "output", "also", "require", "allow-annotations", "runs", "parallel")
+	return ignored(cmd, "with --seed", "output", "also", "force", "require", "allow-annotations", "runs", "parallel")
 }
 
 // command returns the command line without the flags that choose a run or a format.
@@ -215,60 +198,25 @@ func (o *rolloutFlags) command(cmd *cobra.Command, paths []string) string {
 // options returns the options of the flags. The runs end with a context.
 func (o *rolloutFlags) options(ctx context.Context, cmd *cobra.Command) (r rollout.Options, err error) {
 	r = rollout.Options{Delays: o.delays, Router: o.router, Rate: o.rate, Runs: o.runs, Workload: o.workload,
-		Service: o.service, AllowAnnotations: o.allow}
+		Service: o.service, AllowAnnotations: o.allow, Change: o.change, Latency: o.latency, Require: o.require,
+		Profile: profile.Newest()}
 	r.Each = func(n int, name string, do func(context.Context, int) error) error {
 		return doTasks(ctx, cmd, n, name, o.parallel, do)
 	}
-	if err := o.checkRanges(cmd); err != nil {
-		return r, err
+	if len(o.versions) > 1 && !o.sets("kubernetes") {
+		return r, usage("--kubernetes: must be one version")
 	}
-	versions, err := parseVersions([]string{cmp.Or(o.kubernetes, profile.Newest().Version)})
-	if err == nil && len(versions) != 1 {
-		err = errors.New("must be one version")
+	for _, p := range profiles(o.versions) {
+		r.Profile = p
 	}
-	if err != nil {
-		return r, fmt.Errorf("--kubernetes: %w", err)
-	}
-	r.Profile, _ = profile.Named(versions[0])
-	if r.Change, err = rollout.ParseChange(o.change); err != nil {
-		return r, fmt.Errorf("--change: %w", err)
-	}
-	if cmd.Flags().Changed("replicas") {
-		r.Replicas = &o.replicas
-	}
-	if r.Latency, err = value.ParseInterval(o.latency); err != nil {
-		return r, fmt.Errorf("--latency: %w", err)
+	if o.replicas > 0 {
+		r.Replicas = new(int32(o.replicas))
 	}
 	app, change, err := o.rolledOut()
-	if err != nil {
-		return r, err
-	}
 	if r.App = app; change != nil && !cmd.Flags().Changed("change") {
 		r.Change = *change
 	}
-	r.Require, err = parseAll("require", o.require, require.Parse)
 	return r, err
-}
-
-// checkRanges rejects values of flags that are out of range.
-func (o *rolloutFlags) checkRanges(cmd *cobra.Command) error {
-	changed := cmd.Flags().Changed
-	switch {
-	case o.parallel < 1:
-		return errors.New("--parallel must be at least 1")
-	case o.delays != "default" && !slices.Contains(fakeruntime.DelaySets(), o.delays):
-		return fmt.Errorf("--delays: must be one of %s, default", strings.Join(fakeruntime.DelaySets(), ", "))
-	case o.runs < 0 || o.runs > 300 || o.runs == 0 && changed("runs"):
-		return errors.New("--runs: must be from 1 to 300")
-	case !(o.rate > 0 && o.rate <= 1e9):
-		return errors.New("--rps: must be more than 0, and at most 1e9")
-	case changed("replicas") && o.replicas < 1:
-		return errors.New("--replicas: must be at least 1")
-	}
-	if err := router.Check(o.router); err != nil {
-		return fmt.Errorf("--router: %w", err)
-	}
-	return nil
 }
 
 func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
@@ -278,7 +226,7 @@ func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
 	}
 	files, err := newManifestReader(cmd, false).read(paths)
 	if err != nil {
-		return o.invalid(cmd, nil, &exitError{exitUsage, err})
+		return o.annotate(cmd, err)
 	}
 	from, err := o.readFrom(cmd)
 	if err != nil {
@@ -287,12 +235,12 @@ func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
 	if cmd.Flags().Changed("seed") {
 		return o.show(cmd, files, from, options)
 	}
-	if err := o.also.check(cmd.Context(), o.force); err != nil {
+	if err := o.also.check(cmd.Context()); err != nil {
 		return err
 	}
 	options.Command = o.command(cmd, paths)
-	options.Keep = o.output == "html" || slices.ContainsFunc(o.also,
-		func(also string) bool { return strings.HasPrefix(also, "html=") })
+	options.Keep = o.output == "html" ||
+		slices.ContainsFunc(o.also.list, func(f alsoFile) bool { return f.format == "html" })
 	r, err := rollout.Run(files, from, options)
 	if err != nil {
 		if r != nil && o.output == "table" {
@@ -303,7 +251,7 @@ func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
 	if err := writeRollout(cmd.OutOrStdout(), r, o.output); err != nil {
 		return err
 	}
-	if err := o.also.write(cmd.Context(), o.force, func(w io.Writer, format string) error {
+	if err := o.also.write(cmd.Context(), func(w io.Writer, format string) error {
 		return writeRollout(w, r, format)
 	}); err != nil {
 		return err
@@ -321,34 +269,30 @@ func (o *rolloutFlags) readFrom(cmd *cobra.Command) ([]input.File, error) {
 	}
 	from, err := newManifestReader(cmd, false).read(o.from)
 	if err != nil {
-		err = o.invalid(cmd, nil, &exitError{exitUsage, fmt.Errorf("--from: %w", err)})
+		err = o.annotate(cmd, fmt.Errorf("--from: %w", err))
 	}
 	return from, err
 }
 
 // invalid returns the error of a rollout that was not simulated, with its exit code.
 func (o *rolloutFlags) invalid(cmd *cobra.Command, files []input.File, err error) error {
-	var coded *exitError
 	switch {
-	case errors.As(err, &coded):
+	case errors.As(err, new(*exitError)):
 	case errors.Is(err, rollout.ErrNoDeployment) && o.workload == "":
-		err = &exitError{exitUsage, fmt.Errorf("%w in %s: rollout needs at least one", err, listed(files))}
+		err = fmt.Errorf("%w in %s: rollout needs at least one", err, listed(files))
 	case errors.Is(err, rollout.ErrNoService):
-		err = &exitError{exitUsage, fmt.Errorf("--service: %w", err)}
+		err = fmt.Errorf("--service: %w", err)
 	case errors.Is(err, rollout.ErrNoDeployment):
-		err = &exitError{exitUsage, fmt.Errorf("--workload: %w", err)}
+		err = fmt.Errorf("--workload: %w", err)
 	default:
 		err = invalidManifests("rollout", files, err)
 	}
-	if o.output == "github" {
-		actions.Annotate(cmd.OutOrStdout(), "invalid manifest", "nothing was rolled out", err)
-	}
-	return err
+	return o.annotate(cmd, err)
 }
 
 // show draws a run of each Deployment, and explains one of its losses.
 func (o *rolloutFlags) show(cmd *cobra.Command, files, from []input.File, options rollout.Options) error {
-	list, err := rollout.Show(cmd.Context(), files, from, options, o.seed)
+	list, err := rollout.Show(cmd.Context(), files, from, options, int64(o.seed))
 	if err != nil {
 		return o.invalid(cmd, slices.Concat(files, from), err)
 	}
@@ -362,7 +306,7 @@ func (o *rolloutFlags) show(cmd *cobra.Command, files, from []input.File, option
 			return err
 		}
 		if err != nil {
-			return &exitError{exitUsage, fmt.Errorf("--lost: %w", err)}
+			return fmt.Errorf("--lost: %w", err)
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ spec:
     spec:
       containers: [{name: app, image: example.com/web, readinessProbe: {httpGet: {path: `+path+`, port: 80}}}]
 `)
-	for _, format := range rolloutOutputs {
+	for _, format := range reportOutputs {
 		out := s.run("rollout", file, "--runs", "1", "--app", "start never", "-o", format)
 		switch {
 		case !strings.Contains(out, "ever") || !strings.Contains(out, "forged"):

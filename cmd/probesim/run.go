@@ -1,56 +1,32 @@
 package main
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
 	"slices"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner"
 	"probesim.dev/internal/runner/actions"
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/value"
-	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/format"
 )
 
-// Usages of flags that several commands have.
-const (
-	patternUsage   = "Run only scenarios whose name matches this regular `expression`."
-	seedUsage      = "Use these `seeds` instead of the seeds in the scenarios: a number, or a range such as 1..100."
-	keepGoingUsage = "Run the scenarios of valid files even if other files are invalid. The exit code is then at " +
-		"least 2."
-	delaysUsage = "Take the delays that the scenarios do not set from this `set`: fast, typical or slow (default " +
-		"fixed delays, the same with each seed)."
-	untilUsage = "Run for this virtual `duration` instead of the duration in the scenarios, for example 90s."
-)
-
-// runOptions are the flags of run.
+// runOptions are the flags of run, and of other commands that make runs.
 type runOptions struct {
-	output     string
-	seed       string
-	from       string
-	until      string
-	pattern    string
-	kubernetes []string
-	delays     string
-	parallel   int
-	memory     pool.Memory
-	verbose    bool
-	update     bool
-	keepGoing  bool
-	allRuns    bool
-	file       string // of replay
-	also       alsoFiles
-	force      bool
+	runner.Selection
+	output    string
+	parallel  int
+	verbose   bool
+	update    bool
+	keepGoing bool
+	allRuns   bool
+	file      string // of a witness
+	also      alsoFiles
 
 	wordFlags
 	printScenario bool
@@ -62,34 +38,45 @@ func newRun() *cobra.Command {
 		someFiles("run requires a scenario file or directory"), func(cmd *cobra.Command, args []string) error {
 			return runFiles(cmd, args, o)
 		})
-	o.addFlags(cmd)
-	return cmd
-}
-
-func (o *runOptions) addFlags(cmd *cobra.Command) {
-	flags := cmd.Flags()
 	addOutput(cmd, &o.output, "", runner.Formats())
-	flags.StringVar(&o.seed, "seed", "", seedUsage)
-	flags.StringVar(&o.from, "from", "", "Draw the timeline and its events from this virtual `time`, for example "+
-		"60s. --until is the end of both.")
-	flags.StringVar(&o.until, "until", "", untilUsage)
-	flags.StringVar(&o.pattern, "run", "", patternUsage)
-	flags.StringSliceVar(&o.kubernetes, "kubernetes", nil,
-		"Kubernetes `versions` to simulate instead of the versions in the scenarios, for example v1.37 or v1.34..")
-	flags.StringVar(&o.delays, "delays", "", delaysUsage)
-	o.addLimits(cmd, "runs")
-	flags.BoolVarP(&o.verbose, "verbose", "v", false, "Include internal records in -o jsonl and around failures.")
+	o.add(cmd, "run", "kubernetes", "seed", "delays", "until", "keep-going", "parallel", "max-memory", "verbose")
+	flags := cmd.Flags()
+	addFlag(cmd, &o.From, "from", "", "Draw the timeline and its events from this virtual `time`, for example 60s. "+
+		"--until is the end of both.", value.ParseDuration)
 	flags.BoolVar(&o.allRuns, "all-runs", false,
 		fmt.Sprintf("Include all runs in -o html and perfetto. By default, a scenario with more than %d has the "+
 			"failed and the worst ones.", runner.MaxShown))
-	flags.BoolVar(&o.keepGoing, "keep-going", false, keepGoingUsage)
 	flags.BoolVar(&o.update, "update", false,
 		"Write observed values into expectations marked observed, show the diff, then run the scenarios.")
-	o.also.addTo(cmd)
-	addForce(cmd, &o.force)
+	o.also.addTo(cmd, slices.DeleteFunc(runner.Formats(), func(f string) bool { return f == "github" }))
 	o.addTo(cmd, appUsage)
 	flags.BoolVar(&o.printScenario, "print-scenario", false,
 		"Print the scenario of a manifest and its --app instead of running it.")
+	return cmd
+}
+
+// add adds flags about scenarios and their runs to a command, by their names.
+func (o *runOptions) add(to *cobra.Command, names ...string) {
+	all := &cobra.Command{}
+	flags := all.Flags()
+	addFlag(all, &o.Pattern, "run", "", "Take only scenarios whose name matches this regular `expression`.",
+		regexp.Compile)
+	addVersions(all, &o.Versions, "Take these Kubernetes `versions` instead of those in the scenarios, for example "+
+		"v1.37 or v1.34..", "")
+	addFlag(all, &o.Seeds, "seed", "", "Use these `seeds` instead of the seeds in the scenarios: a number, or a range "+
+		"such as 1..100.", parseSeeds)
+	addDelays(all, &o.Set, "", "Take the delays that the scenarios do not set from this `set`")
+	addFlag(all, &o.Until, "until", "", "Run for this virtual `duration` instead of the duration in the scenarios, for "+
+		"example 90s.", positive)
+	flags.BoolVar(&o.keepGoing, "keep-going", false,
+		"Run the scenarios of valid files even if other files are invalid. The exit code is then at least 2.")
+	addParallel(all, &o.parallel, "runs")
+	addMemory(all, &o.Memory)
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "Include internal records in -o jsonl and around failures.")
+	flags.StringVar(&o.file, "file", "", "The scenario `file`, instead of the path in the witness.")
+	for _, name := range names {
+		to.Flags().AddFlag(flags.Lookup(name))
+	}
 }
 
 const runHelp = `Run scenarios and check their expectations. PATH is a scenario file, a directory
@@ -178,28 +165,11 @@ const runExamples = `  # Draw the timeline of a scenario
   # Write the observed values into the expectations
   probesim run web.yaml --update`
 
-// addLimits adds the flags that limit how much is done at the same time.
-func (o *runOptions) addLimits(cmd *cobra.Command, what string) {
-	addParallel(cmd, &o.parallel, what)
-	addMemory(cmd, &o.memory)
-}
-
 func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
-	s, err := o.parse()
-	if err == nil {
-		err = o.checkIgnored(cmd)
-	}
-	if err == nil {
-		err = o.also.parse(slices.DeleteFunc(slices.Clone(runner.Formats()),
-			func(f string) bool { return f == "github" }))
-	}
-	if err != nil {
+	if err := o.checkFlags(cmd, paths); err != nil {
 		return err
 	}
-	if o.update && slices.Contains(paths, "-") {
-		return errors.New("--update cannot write to stdin: specify files")
-	}
-	defer watchMemory(cmd, o.memory)()
+	defer watchMemory(cmd, o.Memory)()
 	all, invalid, run, err := o.loadAny(cmd, paths)
 	if err == nil && !run {
 		return nil
@@ -210,11 +180,11 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 		}
 		return nothing("run", err)
 	}
-	jobs, err := s.Jobs(all)
-	if err != nil {
-		return withInvalid(&exitError{exitUsage, err}, invalid)
+	jobs, err := o.Jobs(all)
+	if err == nil {
+		err = o.CheckFrom(jobs)
 	}
-	if err := s.CheckFrom(jobs); err != nil {
+	if err != nil {
 		return withInvalid(err, invalid)
 	}
 	if o.update {
@@ -224,55 +194,56 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 		o.update = false
 		return runFiles(cmd, paths, o) // with the updated files
 	}
-	if err := o.also.check(cmd.Context(), o.force); err != nil {
+	if err := o.also.check(cmd.Context()); err != nil {
 		return withInvalid(err, invalid)
 	}
 	options := o.options(cmd)
 	options.Invalid = invalid
 	outcome, err := runner.Write(cmd.Context(), jobs, options)
-	if err != nil {
-		return withInvalid(ended(outcome, err), invalid)
+	if err = broken(err); err == nil {
+		err = o.writeAlso(cmd, all, options)
 	}
-	if err = o.writeAlso(cmd, s, all, options); err == nil {
+	if err == nil {
 		err = ended(outcome, nil)
 	}
 	return withInvalid(err, invalid)
 }
 
 // writeAlso writes the files of --also. The runs are the same each time.
-func (o *runOptions) writeAlso(cmd *cobra.Command, s runner.Selection, all []*scenarios.Scenario,
-	options runner.Options) error {
-	return o.also.write(cmd.Context(), o.force, func(w io.Writer, format string) error {
+func (o *runOptions) writeAlso(cmd *cobra.Command, all []*scenarios.Scenario, options runner.Options) error {
+	return o.also.write(cmd.Context(), func(w io.Writer, format string) error {
 		options.Format, options.Stdout = format, w
-		jobs, err := s.Jobs(all)
-		if err != nil {
-			return err
+		jobs, err := o.Jobs(all)
+		if err == nil {
+			_, err = runner.Write(cmd.Context(), jobs, options)
 		}
-		outcome, err := runner.Write(cmd.Context(), jobs, options)
-		if err != nil {
-			err = ended(outcome, err)
-		}
-		return err
+		return broken(err)
 	})
 }
 
-// checkIgnored rejects flags that have no effect beside others.
-func (o *runOptions) checkIgnored(cmd *cobra.Command) error {
+// checkFlags rejects flags that have no effect beside others. --from is about timelines, so these
+// are then the default format.
+func (o *runOptions) checkFlags(cmd *cobra.Command, paths []string) error {
+	if o.From > 0 {
+		o.output = cmp.Or(o.output, "timeline")
+	}
+	var err error
 	if o.printScenario {
-		if err := ignored(cmd, "with --print-scenario", "output", "seed", "from", "until", "run", "kubernetes",
-			"delays", "verbose", "update", "keep-going", "all-runs", "also"); err != nil {
-			return err
-		}
+		err = ignored(cmd, "with --print-scenario", "output", "seed", "from", "until", "run", "kubernetes", "delays",
+			"verbose", "update", "keep-going", "all-runs", "also")
 	}
-	if o.output != "html" && o.output != "perfetto" && len(o.also) == 0 {
-		if err := ignored(cmd, "without -o html and -o perfetto", "all-runs"); err != nil {
-			return err
-		}
+	if o.output != "html" && o.output != "perfetto" && len(o.also.list) == 0 {
+		err = cmp.Or(err, ignored(cmd, "without -o html and -o perfetto", "all-runs"))
 	}
-	if len(o.also) == 0 {
-		return ignored(cmd, "without --also", "force")
+	switch {
+	case err != nil:
+		return err
+	case o.From > 0 && o.output != "timeline":
+		return usage("--from: requires -o timeline")
+	case o.update:
+		err = o.checkUpdate(paths)
 	}
-	return nil
+	return cmp.Or(err, o.also.ignored(cmd))
 }
 
 func (o *runOptions) options(cmd *cobra.Command) runner.Options {
@@ -281,119 +252,3 @@ func (o *runOptions) options(cmd *cobra.Command) runner.Options {
 }
 
 func (o *runOptions) pool() pool.Options { return pool.Options{Parallel: o.parallel} }
-
-func (o *runOptions) parse() (s runner.Selection, err error) {
-	if err := o.checkFormat(); err != nil {
-		return s, err
-	}
-	s.Memory = o.memory
-	if o.parallel < 1 {
-		return s, errors.New("--parallel must be at least 1")
-	}
-	if o.pattern != "" {
-		if s.Pattern, err = regexp.Compile(o.pattern); err != nil {
-			return s, fmt.Errorf("--run: %s", printable.Text(err.Error()))
-		}
-	}
-	if o.until != "" {
-		if s.Until, err = value.ParseDuration(o.until); err == nil && s.Until == 0 {
-			err = errors.New("must be greater than 0s")
-		}
-		if err != nil {
-			return s, fmt.Errorf("--until: %w", err)
-		}
-	}
-	if s.From, err = o.parseFrom(); err != nil {
-		return s, fmt.Errorf("--from: %w", err)
-	}
-	if s.Seeds, err = parseSeeds(o.seed); err != nil {
-		return s, fmt.Errorf("--seed: %w", err)
-	}
-	if s.Versions, err = parseVersions(o.kubernetes); err != nil {
-		return s, fmt.Errorf("--kubernetes: %w", err)
-	}
-	if o.delays != "" {
-		if s.Delays, err = format.DelaySet(o.delays); err != nil {
-			return s, fmt.Errorf("--delays: %w", err)
-		}
-		s.Set = o.delays
-	}
-	return s, nil
-}
-
-// checkFormat rejects formats that do not exist, or that do not go with other flags.
-func (o *runOptions) checkFormat() error {
-	if o.output != "" {
-		if err := checkOutput(o.output, runner.Formats()); err != nil {
-			return err
-		}
-	}
-	return o.checkUpdate()
-}
-
-// parseFrom returns the start of the timeline. The flag is about timelines, so these are then the
-// default format.
-func (o *runOptions) parseFrom() (time.Duration, error) {
-	switch o.output {
-	case "":
-		if o.from != "" {
-			o.output = "timeline"
-		}
-	case "timeline":
-	default:
-		if o.from != "" {
-			return 0, errors.New("requires -o timeline")
-		}
-	}
-	if o.from == "" {
-		return 0, nil
-	}
-	return value.ParseDuration(o.from)
-}
-
-func parseSeeds(text string) (*value.IntRange, error) {
-	if text == "" {
-		return nil, nil
-	}
-	var r value.IntRange
-	if err := r.UnmarshalText([]byte(text)); err != nil {
-		return nil, err
-	}
-	switch {
-	case r.Min == value.OpenMin || r.Max == value.OpenMax:
-		return nil, fmt.Errorf("%s has an open end: specify both ends", strconv.Quote(text))
-	case r.Max-r.Min >= format.MaxSeeds:
-		return nil, fmt.Errorf("%s has more than %d seeds", strconv.Quote(text), format.MaxSeeds)
-	}
-	return &r, nil
-}
-
-// parseVersions returns the supported versions in any of the ranges, oldest first.
-func parseVersions(texts []string) ([]string, error) {
-	var ranges []value.VersionRange
-	for _, text := range texts {
-		var r value.VersionRange
-		if err := r.UnmarshalText([]byte(text)); err != nil {
-			return nil, err
-		}
-		ranges = append(ranges, r)
-	}
-	var found []string
-	for _, name := range profile.NamesWithPreviews() {
-		v, err := value.ParseVersion(name)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range ranges {
-			if r.Selects(v) {
-				found = append(found, name)
-				break
-			}
-		}
-	}
-	if len(texts) > 0 && len(found) == 0 {
-		return nil, fmt.Errorf("no supported version matches %s; supported versions: %s",
-			printable.Text(strings.Join(texts, ", ")), strings.Join(profile.NamesWithPreviews(), ", "))
-	}
-	return found, nil
-}

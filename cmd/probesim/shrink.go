@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +17,7 @@ import (
 	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
 )
 
@@ -25,7 +27,7 @@ type shrinkOptions struct {
 	out     string
 	finding string
 	force   bool
-	time    string
+	limit   time.Duration
 }
 
 func newShrink() *cobra.Command {
@@ -39,9 +41,9 @@ func newShrink() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.out, "out", "", "Write the scenario to this `file` instead of stdout.")
 	addForce(cmd, &o.force)
-	flags.StringVar(&o.file, "file", "", "The scenario `file`, instead of the path in the witness.")
+	o.add(cmd, "file")
 	flags.StringVar(&o.finding, "finding", "", "The `beginning` of the finding to keep, if there are several.")
-	addTime(cmd, &o.time)
+	addTime(cmd, &o.limit)
 	return cmd
 }
 
@@ -69,29 +71,27 @@ const shrinkExamples = `  # Write the smallest scenario to a file
   probesim shrink witnesses/web-5d194352082d.json --finding ready-needs-started`
 
 func shrinkWitness(cmd *cobra.Command, witness string, o shrinkOptions) error {
-	limit, err := parseTime(o.time)
-	if err == nil && o.out == "" {
-		err = ignored(cmd, "without --out", "force")
-	}
-	if err != nil {
-		return err
+	if o.out == "" {
+		if err := ignored(cmd, "without --out", "force"); err != nil {
+			return err
+		}
 	}
 	w, s, changed, err := loadWitness(cmd, witness, o.runOptions)
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return err
 	}
 	file := cmp.Or(o.file, w.File)
 	data, err := readManifest(cmd, file)
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return err
 	}
 	if o.out != "" {
 		if err := files.Of(cmd.Context()).Check(o.out, o.force); err != nil {
-			return &exitError{exitUsage, err}
+			return err
 		}
 	}
 	if _, err := repeated(w, s, changed); err != nil {
-		return &exitError{exitUsage, err}
+		return err
 	}
 	readFile := func(name string) ([]byte, error) {
 		return loadOptions(cmd).Read(path.Join(path.Dir(filepath.ToSlash(file)), name), false)
@@ -101,7 +101,7 @@ func shrinkWitness(cmd *cobra.Command, witness string, o shrinkOptions) error {
 	progress := terminal.NewLine(cmd.ErrOrStderr(), false,
 		func() string { return fmt.Sprintf("%d lines", lines.Load()) })
 	defer progress.Stop()
-	search, stop := context.WithTimeout(cmd.Context(), limit)
+	search, stop := context.WithTimeout(cmd.Context(), o.limit)
 	defer stop()
 	small, err := s.Shrink(cmd.Context(), w.Change, data,
 		explore.ShrinkOptions{Finding: o.finding, Trials: maxTrials, ReadFile: readFile, Enough: func() bool {
@@ -110,16 +110,16 @@ func shrinkWitness(cmd *cobra.Command, witness string, o shrinkOptions) error {
 			Progress: func(n int) { lines.Store(int64(n)) }})
 	progress.Stop()
 	if err == nil && !small.Minimal {
-		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: --time %s is over: a smaller file may exist\n", o.time)
+		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: --time %s is over: a smaller file may exist\n", value.Format(o.limit))
 	}
 	switch {
 	case cmd.Context().Err() != nil:
 		return &exitError{exitInterrupted, errors.New("interrupted: nothing was written")}
 	case err != nil:
-		return &exitError{exitUsage, w.Errorf("change", "%v", err)}
+		return w.Errorf("change", "%v", err)
 	case len(small.Change.Choices) > 0 && o.out == "":
-		return &exitError{exitUsage, fmt.Errorf("the scenario needs %d choices that no seed makes: name the file "+
-			"with --out, and the witness will be beside it", len(small.Change.Choices))}
+		return fmt.Errorf("the scenario needs %d choices that no seed makes: name the file with --out, and the "+
+			"witness will be beside it", len(small.Change.Choices))
 	case o.out == "":
 		_, err := cmd.OutOrStdout().Write(small.File)
 		return err

@@ -28,7 +28,13 @@ import (
 	"probesim.dev/internal/workloads"
 )
 
-var tuneOutputs = []string{"table", "patch", "yaml", "json", "markdown", "html", "github", "sarif", "junit"}
+// tuneOptions are the flags of tune.
+type tuneOptions struct {
+	manifestFlags
+	margin  float64
+	limit   time.Duration
+	rollout rolloutFlags // of requirements on rollouts
+}
 
 func newTune() *cobra.Command {
 	var o tuneOptions
@@ -40,24 +46,15 @@ func newTune() *cobra.Command {
 			}
 			return tuneManifests(cmd, args, o)
 		})
-	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "Output `format`: "+strings.Join(tuneOutputs, ", ")+".")
 	cmd.Flags().BoolVar(&o.details, "details", false,
 		"Also show wider margins, and the check before and after the changes.")
-	cmd.Flags().StringVar(&o.margin, "margin", "20%",
-		"By which `share` limits exceed what is required, such as 20% or 0%. With 0%, a preStop sleep is as short as "+
-			"runs allow.")
+	addFlag(cmd, &o.margin, "margin", "20%", "By which `share` limits exceed what is required, such as 20% or 0%. With "+
+		"0%, a preStop sleep is as short as runs allow.", parseShare)
 	o.rollout.addTraffic(cmd)
 	addMeasured(cmd, &o.measured)
-	addTime(cmd, &o.time)
-	o.addFlags(cmd, map[string][]string{"output": tuneOutputs})
+	addTime(cmd, &o.limit)
+	o.addFlags(cmd, slices.Insert(slices.Clone(reportOutputs), 1, "patch", "yaml"))
 	return cmd
-}
-
-type tuneOptions struct {
-	checkOptions
-	details bool // show the comparison
-	margin  string
-	rollout rolloutFlags // of requirements on rollouts
 }
 
 const tuneHelp = `Find probe settings that meet requirements, such as a start of up to 70s and a
@@ -131,7 +128,7 @@ type tuned struct {
 }
 
 func tuneManifests(cmd *cobra.Command, paths []string, o tuneOptions) error {
-	options, err := o.parse(tuneOutputs...)
+	options, err := o.options()
 	if err != nil {
 		return err
 	}
@@ -139,25 +136,17 @@ func tuneManifests(cmd *cobra.Command, paths []string, o tuneOptions) error {
 	if err := o.checkFlags(cmd, containers, len(options.Rollouts) > 0); err != nil {
 		return err
 	}
-	margin, err := parseShare(o.margin)
-	if err != nil {
-		return fmt.Errorf("--margin: %w", err)
-	}
-	limit, err := parseTime(o.time)
-	if err != nil {
-		return err
-	}
 	var t tuned
 	if t.files, err = newManifestReader(cmd, false).read(paths); err != nil {
-		return &exitError{exitUsage, err}
+		return err
 	}
 	if t.changed = t.files; containers {
-		if err := t.tuneContainers(cmd, &o, &options, margin, limit); err != nil {
+		if err := t.tuneContainers(cmd, &o, &options); err != nil {
 			return err
 		}
 	}
 	if len(options.Rollouts) > 0 {
-		if err := t.tuneRollouts(cmd, &o, margin, limit); err != nil {
+		if err := t.tuneRollouts(cmd, &o); err != nil {
 			return err
 		}
 	}
@@ -166,7 +155,7 @@ func tuneManifests(cmd *cobra.Command, paths []string, o tuneOptions) error {
 	}
 	switch {
 	case t.containers != nil && t.containers.Problems():
-		return &exitError{exitUsage, errors.New("a workload could not be tuned")}
+		return errors.New("a workload could not be tuned")
 	case t.containers != nil && !t.containers.Met(), t.rollouts != nil && !t.rollouts.Met():
 		return &exitError{code: exitFailed}
 	}
@@ -177,7 +166,7 @@ func tuneManifests(cmd *cobra.Command, paths []string, o tuneOptions) error {
 func (o *tuneOptions) checkFlags(cmd *cobra.Command, containers, rollouts bool) error {
 	switch {
 	case containers && rollouts && o.output == "html":
-		return errors.New("--output html: a page is about containers or about rollouts: run tune for each")
+		return usage("--output html: a page is about containers or about rollouts: run tune for each")
 	case !containers:
 		return ignored(cmd, "with requirements on rollouts alone", "details", "measured", "allow-annotations")
 	case o.output != "table":
@@ -192,25 +181,23 @@ func (o *tuneOptions) checkFlags(cmd *cobra.Command, containers, rollouts bool) 
 }
 
 // tuneContainers finds settings of probes.
-func (t *tuned) tuneContainers(cmd *cobra.Command, o *tuneOptions, options *check.Options, margin float64,
-	limit time.Duration) error {
+func (t *tuned) tuneContainers(cmd *cobra.Command, o *tuneOptions, options *check.Options) error {
 	if err := o.measure(cmd, t.files, options); err != nil {
 		return err
 	}
 	options.RequireMeasured = options.Measured != nil
 	if err := o.unknown(*options, t.files); err != nil {
-		return &exitError{exitUsage, err}
+		return err
 	}
 	var err error
-	if t.containers, err = runTune(cmd, t.files, *options, margin, o.parallel, limit); err != nil ||
-		len(options.Rollouts) == 0 {
+	if t.containers, err = o.runTune(cmd, t.files, *options); err != nil || len(options.Rollouts) == 0 {
 		return err
 	}
 	t.changed = nil
 	for _, f := range t.files {
 		data, _, err := t.containers.Edit(f)
 		if err != nil {
-			return &exitError{exitUsage, err}
+			return err
 		}
 		t.changed = append(t.changed, input.File{Name: f.Name, Data: data})
 	}
@@ -218,11 +205,10 @@ func (t *tuned) tuneContainers(cmd *cobra.Command, o *tuneOptions, options *chec
 }
 
 // tuneRollouts finds changes with which rollouts meet requirements.
-func (t *tuned) tuneRollouts(cmd *cobra.Command, o *tuneOptions, margin float64, limit time.Duration) error {
+func (t *tuned) tuneRollouts(cmd *cobra.Command, o *tuneOptions) error {
 	f := o.rollout
-	f.output, f.delays, f.wordFlags, f.require, f.parallel = o.output, o.delays, o.wordFlags, o.require, o.parallel
-	f.kubernetes = strings.Join(o.kubernetes, ",")
-	ctx, cancel := within(cmd.Context(), limit)
+	f.manifestFlags = o.manifestFlags
+	ctx, cancel := within(cmd.Context(), o.limit)
 	defer cancel()
 	options, err := f.options(ctx, cmd)
 	if err != nil {
@@ -233,7 +219,7 @@ func (t *tuned) tuneRollouts(cmd *cobra.Command, o *tuneOptions, margin float64,
 		return err
 	}
 	options.Keep = o.output == "html"
-	if t.rollouts, err = rollout.Tune(t.changed, from, options, margin > 0); err != nil {
+	if t.rollouts, err = rollout.Tune(t.changed, from, options, o.margin > 0); err != nil {
 		return f.invalid(cmd, slices.Concat(t.files, from), err)
 	}
 	return nil
@@ -253,23 +239,21 @@ func parseShare(text string) (float64, error) {
 }
 
 // runTune finds settings and shows progress.
-func runTune(cmd *cobra.Command, files []input.File, o check.Options, margin float64, parallel int,
-	limit time.Duration) (*tune.Report, error) {
-	t, err := tune.New(files, o)
-	if err != nil {
+func (o *tuneOptions) runTune(cmd *cobra.Command, files []input.File, options check.Options) (*tune.Report, error) {
+	t, err := tune.New(files, options)
+	switch {
+	case err != nil:
 		return nil, invalidManifests("tune", files, err)
-	}
-	if t.Margin = margin; t.Workloads() == 0 && len(o.Require) > 0 {
+	case t.Workloads() == 0 && len(options.Require) > 0:
 		return nil, noWorkload("tune", listed(files))
+	case t.Workloads() == 0:
+		return nil, fmt.Errorf("no workload in %s has requirements: specify --require, --stop or --measured, or the "+
+			"annotation %s", listed(files), workloads.RequireAnnotation)
 	}
-	if t.Workloads() == 0 {
-		return nil, &exitError{exitUsage,
-			fmt.Errorf("no workload in %s has requirements: specify --require, --stop or --measured, or the "+
-				"annotation %s", listed(files), workloads.RequireAnnotation)}
-	}
-	ctx, cancel := within(cmd.Context(), limit)
+	t.Margin = o.margin
+	ctx, cancel := within(cmd.Context(), o.limit)
 	defer cancel()
-	if err := doTasks(ctx, cmd, t.Tasks(), "containers tuned", parallel, t.Do); err != nil {
+	if err := doTasks(ctx, cmd, t.Tasks(), "containers tuned", o.parallel, t.Do); err != nil {
 		return nil, err
 	}
 	return t.Report(), nil
@@ -292,7 +276,7 @@ func (t *tuned) write(cmd *cobra.Command, options check.Options, o *tuneOptions)
 		var comparison *document.Document
 		if r.Changed() && (o.details || o.output == "html") {
 			var err error
-			if comparison, err = compareTuned(cmd, t.files, r, options, o.checkOptions); err != nil {
+			if comparison, err = compareTuned(cmd, t.files, r, options, o.parallel); err != nil {
 				return err
 			}
 		}
@@ -351,13 +335,13 @@ func (t *tuned) writePatches(w io.Writer) error {
 
 // compareTuned compares the check before and after the changes.
 func compareTuned(cmd *cobra.Command, files []input.File, r *tune.Report, options check.Options,
-	o checkOptions) (*document.Document, error) {
-	before, err := runCheck(cmd, files, listed(files), options, o.parallel)
+	parallel int) (*document.Document, error) {
+	before, err := runCheck(cmd, files, listed(files), options, parallel)
 	if err != nil {
 		return nil, err
 	}
 	options.Modify = r.Modify
-	after, err := runCheck(cmd, files, listed(files), options, o.parallel)
+	after, err := runCheck(cmd, files, listed(files), options, parallel)
 	if err != nil {
 		return nil, err
 	}
@@ -399,7 +383,7 @@ func editManifests(w, stderr io.Writer, files []input.File,
 	for i, f := range files {
 		text, comments, err := edit(f)
 		if err != nil {
-			return &exitError{exitUsage, err}
+			return err
 		}
 		for _, c := range comments {
 			tell(stderr, "%s: the comment in line %d of the result may be about the old value: %s",

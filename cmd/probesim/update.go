@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -16,19 +18,18 @@ import (
 
 // checkUpdate rejects flags that change the runs of the files, whose results an update writes, or
 // that hide the changes.
-func (o *runOptions) checkUpdate() error {
+func (o *runOptions) checkUpdate(paths []string) error {
+	o.output = cmp.Or(o.output, "lines")
 	switch {
-	case !o.update:
-		return nil
-	case o.seed != "" || o.until != "" || len(o.kubernetes) > 0:
-		return errors.New("--update cannot be combined with --seed, --until or --kubernetes: files record the " +
-			"results of their own runs")
+	case o.Seeds != nil || o.Until > 0 || o.Versions != nil:
+		return usage("--update cannot be combined with --seed, --until or --kubernetes: files record the results of " +
+			"their own runs")
 	case o.keepGoing:
-		return errors.New("--update cannot be combined with --keep-going: it updates all files or none")
-	case o.output == "":
-		o.output = "lines"
+		return usage("--update cannot be combined with --keep-going: it updates all files or none")
 	case o.output != "lines" && o.output != "timeline":
-		return fmt.Errorf("--update requires -o lines or -o timeline, not %s", o.output)
+		return usage("--update requires -o lines or -o timeline, not %s", o.output)
+	case slices.Contains(paths, "-"):
+		return usage("--update cannot write to stdin: specify files")
 	}
 	return nil
 }
@@ -41,9 +42,8 @@ func updateFiles(cmd *cobra.Command, jobs []*runner.Job, o runOptions) error {
 	case err != nil:
 		return broken(err)
 	case len(seen.Order) == 0:
-		return &exitError{exitUsage, errors.New("nothing was updated: there is no observed expectation; mark " +
-			"expectations to update with observed: true\n" +
-			"See 'probesim explain spec.expect.observed'")}
+		return errors.New("nothing was updated: there is no observed expectation; mark expectations to update with " +
+			"observed: true\nSee 'probesim explain spec.expect.observed'")
 	}
 	return writeObserved(cmd, seen)
 }
@@ -77,7 +77,7 @@ func writeObserved(cmd *cobra.Command, all *runner.Observations) error {
 		}
 	}
 	if wrong != nil {
-		return &exitError{exitUsage, fmt.Errorf("nothing was updated\n%w", errors.Join(wrong...))}
+		return nothing("updated", errors.Join(wrong...))
 	}
 	switch err := files.Replace(cmd.Context(), writes...); {
 	case errors.Is(err, files.ErrInterrupted):

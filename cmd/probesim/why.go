@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	v1 "k8s.io/api/core/v1"
@@ -22,12 +23,10 @@ import (
 	"probesim.dev/trace"
 )
 
-var whyOutputs = []string{"text", "json"}
-
 // whyOptions are the flags of why.
 type whyOptions struct {
 	run       runOptions // the flags that run has too
-	at        string
+	at        time.Duration
 	restart   string
 	ready     bool
 	lost      int
@@ -42,29 +41,21 @@ func newWhy() *cobra.Command {
 		func(cmd *cobra.Command, args []string) error {
 			return o.why(cmd, args[0])
 		})
-	o.addFlags(cmd)
-	return cmd
-}
-
-func (o *whyOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.at, "at", "", "Explain the state at this virtual `time`, for example 85s (default the end of "+
-		"the run).")
+	addFlag(cmd, &o.at, "at", "", "Explain the state at this virtual `time`, for example 85s (default the end of the "+
+		"run).", value.ParseDuration)
 	flags.StringVar(&o.restart, "restart", "",
 		"Explain the restart with this `number`: 1 is the first restart, 0 the first start. With any, explain a "+
 			"first restart in the first of the seeds that has one.")
 	flags.BoolVar(&o.ready, "ready", false, "Explain each change of Ready, up to the time of --at.")
-	flags.IntVar(&o.lost, "lost", 0, "Explain the loss of requests with this `number`: 1 is the first of the run.")
+	addFlag(cmd, &o.lost, "lost", "", "Explain the loss of requests with this `number`: 1 is the first of the run.",
+		between(1, noMost))
 	flags.StringVar(&o.pod, "pod", "", "Choose the pod with this `name`, or namespace/name.")
 	flags.StringVar(&o.container, "container", "", "Choose the container with this `name`.")
-	flags.StringVar(&o.run.pattern, "run", "", "Choose the scenario whose name matches this regular `expression`.")
-	flags.StringSliceVar(&o.run.kubernetes, "kubernetes", nil,
-		"Kubernetes `version` to simulate instead of the version in the scenario, for example v1.34.")
-	flags.StringVar(&o.run.seed, "seed", "", "Use this `seed` instead of the seeds in the scenario.")
-	flags.StringVar(&o.run.delays, "delays", "", delaysUsage)
+	o.run.add(cmd, "run", "kubernetes", "seed", "delays", "max-memory")
+	flags.Lookup("kubernetes").DefValue = "the newest of the scenario"
 	o.run.addTo(cmd, appUsage)
-	addMemory(cmd, &o.run.memory)
-	addOutput(cmd, &o.run.output, "text", whyOutputs)
+	addOutput(cmd, &o.run.output, "text", []string{"text", "json"})
 	cmd.MarkFlagsMutuallyExclusive("restart", "ready")
 	cmd.MarkFlagsMutuallyExclusive("restart", "at")
 	for _, other := range []string{"restart", "ready", "at", "pod", "container"} {
@@ -72,6 +63,7 @@ func (o *whyOptions) addFlags(cmd *cobra.Command) {
 	}
 	cmd.RegisterFlagCompletionFunc("pod", o.completePod)
 	cmd.RegisterFlagCompletionFunc("container", o.completeContainer)
+	return cmd
 }
 
 const whyHelp = `Run a scenario and explain what happened, as a chain of causes with times. The
@@ -120,15 +112,12 @@ const whyExamples = `  # Explain the first restart of the container
   probesim why web.yaml --run slow --pod web-1 --container app --at 2m`
 
 func (o *whyOptions) why(cmd *cobra.Command, file string) error {
-	if err := checkOutput(o.run.output, whyOutputs); err != nil {
-		return err
-	}
-	defer watchMemory(cmd, o.run.memory)()
+	defer watchMemory(cmd, o.run.Memory)()
 	jobs, err := o.jobs(cmd, file)
 	if err != nil {
 		return err
 	}
-	if cmd.Flags().Changed("lost") {
+	if o.lost > 0 {
 		return o.race(cmd, jobs[0])
 	}
 	run, all, err := o.explain(cmd, jobs)
@@ -178,12 +167,11 @@ func (o *whyOptions) explain(cmd *cobra.Command, jobs []*runner.Job) (*runner.Ru
 		}
 		all, err := question.Answer(run.Why())
 		if err != nil {
-			return nil, nil, &exitError{exitUsage, err}
+			return nil, nil, err
 		}
 		return run, all, nil
 	}
-	return nil, nil, &exitError{exitUsage,
-		fmt.Errorf("there is no restart in %s; more runs: --seed 1..100", runs(len(jobs)))}
+	return nil, nil, fmt.Errorf("there is no restart in %s; more runs: --seed 1..100", runs(len(jobs)))
 }
 
 // simulate makes a run with internal records.
@@ -200,16 +188,13 @@ func (o *whyOptions) simulate(cmd *cobra.Command, j *runner.Job, progress *runne
 
 // race explains a loss of requests.
 func (o *whyOptions) race(cmd *cobra.Command, j *runner.Job) error {
-	if o.lost < 1 {
-		return errors.New("--lost: must be at least 1, the first loss of the run")
-	}
 	if len(j.Plan.Scenario.Spec.Traffic) == 0 {
 		hint := "see 'probesim explain spec.traffic'"
 		if j.Plan.Scenario.Command != nil {
 			hint = "write --app 'rollout at 2m' for a Deployment with a Service"
 		}
-		return &exitError{exitUsage, errors.New("--lost: the scenario has no traffic, so no request can be lost: " +
-			hint)}
+		return errors.New("--lost: the scenario has no traffic, so no request can be lost: " +
+			hint)
 	}
 	progress := runner.NewProgress(cmd.ErrOrStderr(), []*runner.Job{j})
 	defer progress.Stop()
@@ -220,8 +205,8 @@ func (o *whyOptions) race(cmd *cobra.Command, j *runner.Job) error {
 	explained := run.Why()
 	race, found := explained.Lost(o.lost)
 	if !found {
-		return &exitError{exitUsage, fmt.Errorf("--lost: there is no loss %d: the run has %s", o.lost,
-			losses(explained.Losses()))}
+		return fmt.Errorf("--lost: there is no loss %d: the run has %s", o.lost,
+			losses(explained.Losses()))
 	}
 	if o.run.output == "json" {
 		return report.RaceJSON(cmd.OutOrStdout(), run.Report(), &race)
@@ -249,19 +234,14 @@ func runs(n int) string {
 // jobs returns the runs to explain: of one scenario with the newest version, the first seed; to
 // find any restart, all seeds.
 func (o *whyOptions) jobs(cmd *cobra.Command, file string) ([]*runner.Job, error) {
-	run := o.run
-	run.parallel, run.output = 1, ""
-	s, err := run.parse()
-	if err != nil {
-		return nil, err
-	}
-	all, _, _, err := run.loadAny(cmd, []string{file})
+	s := &o.run.Selection
+	all, _, _, err := o.run.loadAny(cmd, []string{file})
 	if err != nil {
 		return nil, nothing("run", err)
 	}
 	jobs, err := s.Jobs(all)
 	if err != nil {
-		return nil, &exitError{exitUsage, err}
+		return nil, err
 	}
 	var chosen []*scenarios.Scenario
 	for _, j := range jobs {
@@ -271,13 +251,11 @@ func (o *whyOptions) jobs(cmd *cobra.Command, file string) ([]*runner.Job, error
 	}
 	switch {
 	case len(chosen) > 1:
-		return nil, &exitError{exitUsage,
-			fmt.Errorf("there are several scenarios; choose one with --run: %s", printable.Few(runner.Names(chosen)))}
+		return nil, fmt.Errorf("there are several scenarios; choose one with --run: %s", printable.Few(runner.Names(chosen)))
 	case len(s.Versions) > 1:
-		return nil, &exitError{exitUsage,
-			fmt.Errorf("--kubernetes must match exactly one version, not %s", printable.Few(s.Versions))}
+		return nil, fmt.Errorf("--kubernetes must match exactly one version, not %s", printable.Few(s.Versions))
 	case s.Seeds != nil && s.Seeds.Min != s.Seeds.Max && o.restart != "any":
-		return nil, &exitError{exitUsage, errors.New("--seed must be a single seed, except with --restart any")}
+		return nil, errors.New("--seed must be a single seed, except with --restart any")
 	}
 	versions := make([]string, len(jobs))
 	for i, j := range jobs {
@@ -304,15 +282,11 @@ func (o *whyOptions) question(cmd *cobra.Command, j *runner.Job) (*why.Question,
 			return nil, err
 		}
 	}
-	if o.at != "" {
-		after, err := value.ParseDuration(o.at)
-		if err != nil {
-			return nil, fmt.Errorf("--at: %w", err)
-		}
-		if q.At = virtual.At(after); q.At > j.Until {
-			return nil, fmt.Errorf("--at: the run ends at %s, before %s", value.Format(j.Until.Offset()),
-				value.Format(after))
-		}
+	if cmd.Flags().Changed("at") {
+		q.At = virtual.At(o.at)
+	}
+	if q.At > j.Until {
+		return nil, fmt.Errorf("--at: the run ends at %s, before %s", value.Format(j.Until.Offset()), value.Format(o.at))
 	}
 	if j.Plan.Scenario.IsControlled(o.pod) {
 		return q, nil // its pods are not known before the run
@@ -328,7 +302,7 @@ func (o *whyOptions) choose(q *why.Question, p *scenarios.Plan, pods []*v1.Pod, 
 		err = q.CheckContainer()
 	}
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return err
 	}
 	return nil
 }

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"probesim.dev/internal/answers/rollout"
 	"probesim.dev/internal/scenarios/whatif"
 	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
 )
 
 // wordFlags are the flags for what programs do.
@@ -38,14 +40,14 @@ func (f *wordFlags) words() []string {
 	return slices.Concat(whatif.Shorthand(whatif.Start, f.start), whatif.Shorthand(whatif.Stop, f.stop), f.app)
 }
 
-// timed returns the values of --start and --stop with those that --app has, for commands that
-// compute and make no run.
-func (f *wordFlags) timed() (start, stop []string, err error) {
+// timed returns how long programs take to start and to stop, by all flags, for commands that compute
+// and make no run.
+func (f *wordFlags) timed() (start, stop value.Durations, err error) {
 	events, err := whatif.Parse(f.app)
 	if err != nil {
-		return nil, nil, err
+		return start, stop, err
 	}
-	start, stop = slices.Clone(f.start), slices.Clone(f.stop)
+	starts, stops := slices.Clone(f.start), slices.Clone(f.stop)
 	var errs []error
 	for _, e := range events {
 		if e.Never || e.What != whatif.Start && e.What != whatif.Stop {
@@ -58,12 +60,25 @@ func (f *wordFlags) timed() (start, stop []string, err error) {
 			text = e.Container + "=" + text
 		}
 		if e.What == whatif.Start {
-			start = append(start, text)
+			starts = append(starts, text)
 		} else {
-			stop = append(stop, text)
+			stops = append(stops, text)
 		}
 	}
-	return start, stop, errors.Join(errs...)
+	start, startErr := parseDurations("start", starts)
+	stop, stopErr := parseDurations("stop", stops)
+	return start, stop, errors.Join(append(errs, startErr, stopErr)...)
+}
+
+// parseDurations reads the values of a flag as one list.
+func parseDurations(flag string, values []string) (d value.Durations, err error) {
+	if len(values) == 0 {
+		return d, nil
+	}
+	if d, err = value.ParseDurations(strings.Join(values, ",")); err != nil {
+		err = fmt.Errorf("--%s: %w", flag, err)
+	}
+	return d, err
 }
 
 // rolledOut returns what the words mean for a rollout, and its change, unless the words have none.

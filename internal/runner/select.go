@@ -20,14 +20,13 @@ import (
 // Selection says which runs of scenarios to make. The zero value selects those that the scenarios
 // have.
 type Selection struct {
-	Pattern  *regexp.Regexp     // of the names of scenarios; nil: all
-	Versions []string           // nil: the versions of the scenario
-	Seeds    *value.IntRange    // nil: the seeds of the scenario
-	From     time.Duration      // start of the timeline
-	Until    time.Duration      // 0: the duration of the scenario
-	Set      string             // name of Delays; empty: none
-	Delays   fakeruntime.Delays // where the scenario sets none
-	Memory   pool.Memory        // maximum for the command
+	Pattern  *regexp.Regexp  // of the names of scenarios; nil: all
+	Versions []string        // nil: the versions of the scenario
+	Seeds    *value.IntRange // nil: the seeds of the scenario
+	From     time.Duration   // start of the timeline
+	Until    time.Duration   // 0: the duration of the scenario
+	Set      string          // name of the delays where the scenario sets none; other names: none
+	Memory   pool.Memory     // maximum for the command
 }
 
 // Matches reports whether a scenario is selected.
@@ -70,7 +69,7 @@ func (s *Selection) Jobs(all []*scenarios.Scenario) ([]*Job, error) {
 	}
 	for _, j := range jobs {
 		j.Runs = sizes[j.Group]
-		if j.Runs > 1 && j.Plan.Scenario.Command != nil && s.Set == "" { // a manifest has no delays
+		if j.Runs > 1 && j.Plan.Scenario.Command != nil && j.Plan.Set == "" { // a manifest has no delays
 			j.Notes = append(j.Notes, sameDelays)
 		}
 	}
@@ -140,8 +139,8 @@ func WithoutPreviews(versions []string, enough int) []string {
 func (s *Selection) job(plan *scenarios.Plan, group int) *Job {
 	j := &Job{Plan: plan, from: virtual.At(s.From), Until: virtual.At(plan.Duration), Group: group,
 		Replay: simulate.Command(plan), Memory: s.Memory}
-	if s.Set != "" {
-		plan.Delays, plan.Set = plan.Delays.Over(s.Delays), s.Set
+	if delays, known := fakeruntime.DelaySet(s.Set); known {
+		plan.Delays, plan.Set = plan.Delays.Over(delays), s.Set
 		j.Replay += " --delays " + s.Set
 	}
 	if s.Until != 0 {
