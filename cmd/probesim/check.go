@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -74,8 +73,8 @@ func newCheck() *cobra.Command {
 			return checkManifests(cmd, args, o, ignores)
 		})
 	flags := cmd.Flags()
-	addChoice(cmd, &o.failOn, "fail-on", "error", "Exit with 1 if there is a finding of this `severity` or a worse one: "+
-		"error, warning or note; none never does.", []string{"none", "error", "warning", "note"})
+	addChoice(cmd, &o.failOn, "fail-on", "error", "Exit with 1 if there is a finding of this `severity` or a worse "+
+		"one: error, warning or note; none never does.", []string{"none", "error", "warning", "note"})
 	o.also.addTo(cmd, reportOutputs)
 	flags.BoolVar(&o.allowEmpty, "allow-empty", false, "Succeed if the manifests have no workload.")
 	flags.BoolVar(&o.details, "details", false, "Print the tables of all containers.")
@@ -221,10 +220,11 @@ func (o *manifestFlags) addFlags(cmd *cobra.Command, outputs []string) {
 // addRequire adds the flag --require. Its values are one list.
 func addRequire(cmd *cobra.Command, list *[]require.Requirement, usage string) {
 	var texts []string
-	addFlag(cmd, list, "require", "", usage+" You can repeat this flag.", func(text string) ([]require.Requirement, error) {
+	parse := func(text string) ([]require.Requirement, error) {
 		texts = append(texts, text)
 		return require.Parse(strings.Join(texts, ","))
-	})
+	}
+	addFlag(cmd, list, "require", "", usage+" You can repeat this flag.", parse)
 }
 
 // options returns the options of a check.
@@ -281,26 +281,25 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores 
 		return err
 	}
 	options.Ignore = ignores
-	c, err := runChecker(cmd, files, listed(files), options, o.parallel)
+	r, err := runCheck(cmd, files, listed(files), options, o.parallel)
 	if err != nil && !(o.allowEmpty && errors.Is(err, errNoWorkload)) {
 		return o.annotate(cmd, err)
 	}
-	r := c.Report()
-	if err = o.write(cmd.OutOrStdout(), r, o.output); err == nil && o.output == "table" {
+	failOn := check.Severity(o.failOn)
+	if o.failOn == "none" {
+		failOn = ""
+	}
+	a := answer{json: r, document: render.Document(r), findings: render.Findings(r, failOn), details: o.details}
+	if err := a.write(cmd, o.output, o.also); err != nil {
+		return err
+	}
+	if o.output == "table" {
 		seeRollout(cmd, paths, files, r)
 	}
-	if err == nil {
-		err = o.also.write(cmd.Context(), func(w io.Writer, format string) error { return o.write(w, r, format) })
-	}
-	switch {
-	case err != nil:
-		return err
-	case r.Problems():
+	if r.Problems() {
 		return errors.New("a workload could not be checked")
-	case !r.Met(), o.failOn != "none" && r.Worst().AtLeast(check.Severity(o.failOn)):
-		return &exitError{code: exitFailed}
 	}
-	return nil
+	return failed(!r.Met() || failOn != "" && r.Worst().AtLeast(failOn))
 }
 
 // unknownContainers returns the error about a name that no container has, or warns of it: with
@@ -319,16 +318,6 @@ func (o *checkOptions) unknownContainers(cmd *cobra.Command, err error) error {
 
 var errNoWorkload = errors.New("there is no workload")
 
-// runCheck checks manifests and shows progress. The name of the manifests is for messages.
-func runCheck(cmd *cobra.Command, files []input.File, name string, o check.Options, parallel int) (*check.Report,
-	error) {
-	c, err := runChecker(cmd, files, name, o, parallel)
-	if err != nil {
-		return nil, err
-	}
-	return c.Report(), nil
-}
-
 // onStdin is the command line of each command that checks manifests, with a manifest on stdin.
 // nothingDone says that it did nothing.
 var onStdin = map[string]string{"check": "probesim check -", "compare": "probesim compare BEFORE -",
@@ -345,25 +334,26 @@ func noWorkload(command, name string) error {
 	return fmt.Errorf("%w in %s: %s needs at least one of %s", errNoWorkload, name, command, manifests.Workloads)
 }
 
-// runChecker does all tasks of a Checker and shows progress. Without a workload, it returns
-// errNoWorkload with a Checker that has no tasks.
-func runChecker(cmd *cobra.Command, files []input.File, name string, o check.Options, parallel int) (*check.Checker,
+// runCheck checks manifests and shows progress. The name of the manifests is for messages. Without
+// a workload, it returns errNoWorkload with an empty report.
+func runCheck(cmd *cobra.Command, files []input.File, name string, o check.Options, parallel int) (*check.Report,
 	error) {
 	c, err := check.New(files, o)
 	if err != nil {
 		return nil, invalidManifests(cmd.Name(), files, err)
 	}
 	if c.Workloads() == 0 {
-		return c, noWorkload(cmd.Name(), name)
+		return c.Report(), noWorkload(cmd.Name(), name)
 	}
 	what := "containers checked"
 	if n := len(o.Profiles); n > 1 {
 		what = fmt.Sprintf("checks done, of %d containers in %d versions", c.Tasks()/n, n)
 	}
-	return c, doTasks(cmd.Context(), cmd, c.Tasks(), what, parallel, func(ctx context.Context, i int) error {
+	err = doTasks(cmd.Context(), cmd, c.Tasks(), what, parallel, func(ctx context.Context, i int) error {
 		c.Do(i)
 		return ctx.Err()
 	})
+	return c.Report(), err
 }
 
 // doTasks does tasks in parallel and shows progress.
@@ -411,13 +401,4 @@ func templateHint(command string, files []input.File, err error) string {
 
 func listed(files []input.File) string {
 	return strings.Join(printable.Words(files, func(f input.File) string { return printable.Text(f.Name) }), ", ")
-}
-
-func (o *checkOptions) write(w io.Writer, r *check.Report, format string) error {
-	failOn := check.Severity(o.failOn)
-	if o.failOn == "none" {
-		failOn = ""
-	}
-	a := answer{json: r, document: render.Document(r), findings: render.Findings(r, failOn), details: o.details}
-	return a.write(w, format)
 }

@@ -147,7 +147,7 @@ func compareManifests(cmd *cobra.Command, paths []string, o compareOptions, igno
 		return err
 	}
 	a := answer{json: r, document: compare.Document(r), findings: compare.Findings(r)}
-	if err := a.write(cmd.OutOrStdout(), o.output); err != nil {
+	if err := a.write(cmd, o.output, alsoFiles{}); err != nil {
 		return err
 	}
 	if len(options.Rollouts) > 0 {
@@ -157,14 +157,11 @@ func compareManifests(cmd *cobra.Command, paths []string, o compareOptions, igno
 	if o.output == "table" {
 		o.nameRollout(cmd, paths, before, after)
 	}
-	switch {
-	case reports[0].Problems() || reports[1].Problems():
+	if reports[0].Problems() || reports[1].Problems() {
 		return errors.New("a workload could not be checked")
-	case !reports[1].Met(), o.failOn == "lost" && r.Lost() > 0, o.failOn == "worse" && r.Worse(),
-		r.Appeared(check.Severity(o.failOn)):
-		return &exitError{code: exitFailed}
 	}
-	return nil
+	return failed(!reports[1].Met() || o.failOn == "lost" && r.Lost() > 0 || o.failOn == "worse" && r.Worse() ||
+		r.Appeared(check.Severity(o.failOn)))
 }
 
 // names returns the names of both manifests for people.

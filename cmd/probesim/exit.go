@@ -62,6 +62,14 @@ func broken(err error) error {
 	return nil
 }
 
+// failed returns the exit of a command whose answer is that something fails, if it is.
+func failed(is bool) error {
+	if is {
+		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
 // nothing returns the error of a command that did nothing because of its files.
 func nothing(done string, err error) error { return fmt.Errorf("nothing was %s\n%w", done, err) }
 

@@ -13,7 +13,6 @@ import (
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/scenarios/manifests"
-	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/internal/scenarios/whatif"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/format"
@@ -49,74 +48,40 @@ func (o *runOptions) loadAny(cmd *cobra.Command, paths []string) (all []*scenari
 // --print-scenario, a manifest is a single file with workloads and no Scenario.
 func (o *runOptions) manifest(cmd *cobra.Command, paths []string) (*whatif.Options, error) {
 	asked := len(o.words()) > 0 || o.printScenario
-	if len(paths) != 1 {
-		if asked {
-			return nil, errors.New("--app and --print-scenario take one manifest: specify one file, or - for stdin")
-		}
-		return nil, o.onlyOneManifest(cmd, paths)
+	if asked && len(paths) != 1 {
+		return nil, errors.New("--app and --print-scenario take one manifest: specify one file, or - for stdin")
 	}
-	if info, err := os.Stat(paths[0]); !asked && (paths[0] == "-" || err != nil || info.IsDir()) {
+	if !asked && (len(paths) != 1 || !isManifest(cmd, paths[0])) {
 		return nil, nil // the loader reports what is wrong
 	}
 	m := &whatif.Options{Manifest: filepath.ToSlash(paths[0]), Words: o.words()}
 	var err error
-	m.Data, err = readManifest(cmd, paths[0])
-	switch {
-	case paths[0] == "-":
+	if m.Data, err = readManifest(cmd, paths[0]); err != nil {
+		return nil, err
+	}
+	if paths[0] == "-" {
 		m.Manifest = "stdin"
-	case err == nil && !input.IsPipe(paths[0]):
+	} else if !input.IsPipe(paths[0]) {
 		m.File, err = relative(".", paths[0])
 	}
-	if err != nil {
-		if asked {
-			return nil, err
-		}
-		return nil, nil
-	}
 	if bytes.Contains(m.Data, []byte(format.APIVersion)) {
-		if asked {
-			return nil, fmt.Errorf("%s has a Scenario, and --app takes a manifest without one: write the events into "+
-				"its behavior", printable.Text(m.Manifest))
-		}
-		return nil, nil
+		return nil, fmt.Errorf("%s has a Scenario, and --app takes a manifest without one: write the events into its "+
+			"behavior", printable.Text(m.Manifest))
 	}
-	if !asked && !hasWorkloads(m.Manifest, m.Data) {
-		return nil, nil
-	}
-	return m, nil
+	return m, err
 }
 
-// hasWorkloads reports whether a file is a valid manifest with workloads.
-func hasWorkloads(name string, data []byte) bool {
-	m, err := manifests.Read(name, data)
+// isManifest reports whether a file is a valid manifest with workloads, and has no Scenario.
+func isManifest(cmd *cobra.Command, path string) bool {
+	if info, err := os.Stat(path); path == "-" || err != nil || info.IsDir() {
+		return false
+	}
+	data, err := readManifest(cmd, path)
+	if err != nil || bytes.Contains(data, []byte(format.APIVersion)) {
+		return false
+	}
+	m, err := manifests.Read(path, data)
 	return err == nil && len(m.Workloads) > 0
-}
-
-// onlyOneManifest returns an error if one of several files is a manifest without a Scenario. With
-// --keep-going, such a file is invalid, and the others run.
-func (o *runOptions) onlyOneManifest(cmd *cobra.Command, paths []string) error {
-	if o.keepGoing {
-		return nil
-	}
-	var plain, names []string
-	for _, path := range paths {
-		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-			continue
-		}
-		data, err := readManifest(cmd, path)
-		if err == nil && !bytes.Contains(data, []byte(format.APIVersion)) && hasWorkloads(path, data) {
-			plain, names = append(plain, path), append(names, printable.Text(path))
-		}
-	}
-	if len(plain) == 0 {
-		return nil
-	}
-	return fmt.Errorf(`%s: no Scenario, only workloads
-%s takes one manifest without a Scenario, or any number of scenario files
-Specify one manifest:
-  probesim %[2]s %[3]s
-or write a scenario for each:
-  probesim init -f %[3]s`, printable.Few(names), cmd.Name(), simulate.Quote(plain[0]))
 }
 
 // load loads the scenarios. The path - stands for stdin. With --keep-going, load returns the

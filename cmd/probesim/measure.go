@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +11,6 @@ import (
 	"probesim.dev/internal/answers/measure"
 	"probesim.dev/internal/answers/measure/render"
 	"probesim.dev/internal/printable"
-	"probesim.dev/internal/runner/terminal"
 )
 
 // measureOptions are the flags of measure.
@@ -97,19 +95,16 @@ func (o *measureOptions) measure(cmd *cobra.Command, args []string) error {
 		if len(r.Unused) > 0 {
 			because = fmt.Sprintf("%s: the pod is not used: %s", r.Unused[0].Where, r.Unused[0].Says)
 		}
-		return errors.New(because + "\nGive measure what this command prints:\n  kubectl get pods,events -n NAMESPACE " +
-			"-o json")
+		return errors.New(because + "\nGive measure what this command prints:\n  kubectl get pods,events -n "+
+			"NAMESPACE -o json")
 	}
-	if err := o.write(cmd.OutOrStdout(), r); err != nil {
+	if err := o.write(cmd, r); err != nil {
 		return err
 	}
-	switch {
-	case r.Measured():
-		return nil
-	case o.output == "annotations" || o.output == "config":
+	if !r.Measured() && (o.output == "annotations" || o.output == "config") {
 		return &exitError{exitFailed, errors.New("nothing is measured: 'probesim measure' without -o says why")}
 	}
-	return &exitError{code: exitFailed}
+	return failed(!r.Measured())
 }
 
 // readMetrics reads a file of metrics.
@@ -128,14 +123,13 @@ func readMetrics(cmd *cobra.Command, name string, m *measure.Metrics) error {
 	return nil
 }
 
-func (o *measureOptions) write(w io.Writer, r *measure.Report) error {
+func (o *measureOptions) write(cmd *cobra.Command, r *measure.Report) error {
 	switch o.output {
-	case "json":
-		return printable.WriteJSON(w, r)
 	case "annotations":
-		return render.Annotations(w, r)
+		return render.Annotations(cmd.OutOrStdout(), r)
 	case "config":
-		return render.Config(w, r)
+		return render.Config(cmd.OutOrStdout(), r)
 	}
-	return render.Document(r).Write(w, o.output, terminal.Options(w).Document())
+	a := answer{json: r, document: render.Document(r)}
+	return a.write(cmd, o.output, alsoFiles{})
 }

@@ -77,10 +77,7 @@ func mergeFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: the parts are of probesim %s, and this is %s\n",
 			printable.Text(engine), version())
 	}
-	if bad {
-		return &exitError{code: exitFailed}
-	}
-	return nil
+	return failed(bad)
 }
 
 func (o *exploreOptions) writeMerged(cmd *cobra.Command, results []*explore.Result) error {

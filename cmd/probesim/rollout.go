@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,8 +59,8 @@ func newRollout() *cobra.Command {
 	addRequire(cmd, &o.require, "What must hold: a list of `requirements` such as 'lost<=0, takes<=5m'.")
 	addFlag(cmd, &o.runs, "runs", "", "The `number` of random runs for each figure, up to 300 (default 100, and fewer "+
 		"for more than 3 replicas)", between(1, 300))
-	addFlag(cmd, &o.seed, "seed", "", "Draw the run with this `seed`, and explain its greatest loss, instead of making "+
-		"many runs.", between(0, noMost))
+	addFlag(cmd, &o.seed, "seed", "", "Draw the run with this `seed`, and explain its greatest loss, instead of "+
+		"making many runs.", between(0, noMost))
 	addFlag(cmd, &o.lost, "lost", "", "With --seed: explain the loss with this `number`, 1 for the first, instead of "+
 		"the greatest.", between(1, noMost))
 	flags.BoolVar(&o.allow, "allow-annotations", false, "Let an annotation such as lost<=5 allow losses.")
@@ -244,22 +243,14 @@ func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
 	r, err := rollout.Run(files, from, options)
 	if err != nil {
 		if r != nil && o.output == "table" {
-			err = errors.Join(writeRollout(cmd.OutOrStdout(), r, o.output), err)
+			err = errors.Join(writeRollout(cmd, r, o.output, alsoFiles{}), err)
 		}
 		return o.invalid(cmd, slices.Concat(files, from), err)
 	}
-	if err := writeRollout(cmd.OutOrStdout(), r, o.output); err != nil {
+	if err := writeRollout(cmd, r, o.output, o.also); err != nil {
 		return err
 	}
-	if err := o.also.write(cmd.Context(), func(w io.Writer, format string) error {
-		return writeRollout(w, r, format)
-	}); err != nil {
-		return err
-	}
-	if r.Bad() {
-		return &exitError{code: exitFailed}
-	}
-	return nil
+	return failed(r.Bad())
 }
 
 // readFrom reads the manifests before the change, or nil without --from.
@@ -312,7 +303,7 @@ func (o *rolloutFlags) show(cmd *cobra.Command, files, from []input.File, option
 	return nil
 }
 
-func writeRollout(w io.Writer, r *rollout.Report, format string) error {
+func writeRollout(cmd *cobra.Command, r *rollout.Report, format string, also alsoFiles) error {
 	a := answer{json: r, document: render.Document(r), findings: render.Findings(r)}
-	return a.write(w, format)
+	return a.write(cmd, format, also)
 }

@@ -66,8 +66,8 @@ func (o *runOptions) add(to *cobra.Command, names ...string) {
 	addFlag(all, &o.Seeds, "seed", "", "Use these `seeds` instead of the seeds in the scenarios: a number, or a range "+
 		"such as 1..100.", parseSeeds)
 	addDelays(all, &o.Set, "", "Take the delays that the scenarios do not set from this `set`")
-	addFlag(all, &o.Until, "until", "", "Run for this virtual `duration` instead of the duration in the scenarios, for "+
-		"example 90s.", positive)
+	addFlag(all, &o.Until, "until", "", "Run for this virtual `duration` instead of the duration in the scenarios, "+
+		"for example 90s.", positive)
 	flags.BoolVar(&o.keepGoing, "keep-going", false,
 		"Run the scenarios of valid files even if other files are invalid. The exit code is then at least 2.")
 	addParallel(all, &o.parallel, "runs")

@@ -48,8 +48,8 @@ func newTune() *cobra.Command {
 		})
 	cmd.Flags().BoolVar(&o.details, "details", false,
 		"Also show wider margins, and the check before and after the changes.")
-	addFlag(cmd, &o.margin, "margin", "20%", "By which `share` limits exceed what is required, such as 20% or 0%. With "+
-		"0%, a preStop sleep is as short as runs allow.", parseShare)
+	addFlag(cmd, &o.margin, "margin", "20%", "By which `share` limits exceed what is required, such as 20% or 0%. "+
+		"With 0%, a preStop sleep is as short as runs allow.", parseShare)
 	o.rollout.addTraffic(cmd)
 	addMeasured(cmd, &o.measured)
 	addTime(cmd, &o.limit)
@@ -153,13 +153,10 @@ func tuneManifests(cmd *cobra.Command, paths []string, o tuneOptions) error {
 	if err := t.write(cmd, options, &o); err != nil {
 		return err
 	}
-	switch {
-	case t.containers != nil && t.containers.Problems():
+	if t.containers != nil && t.containers.Problems() {
 		return errors.New("a workload could not be tuned")
-	case t.containers != nil && !t.containers.Met(), t.rollouts != nil && !t.rollouts.Met():
-		return &exitError{code: exitFailed}
 	}
-	return nil
+	return failed(t.containers != nil && !t.containers.Met() || t.rollouts != nil && !t.rollouts.Met())
 }
 
 // checkFlags rejects flags without an effect.
@@ -292,7 +289,7 @@ func (t *tuned) write(cmd *cobra.Command, options check.Options, o *tuneOptions)
 		a.document.Append(&render.Tuning(r).Body)
 		a.findings.Append(render.TunedFindings(r))
 	}
-	return a.write(w, o.output)
+	return a.write(cmd, o.output, alsoFiles{})
 }
 
 // edit makes the changes in a file of manifests.
@@ -380,6 +377,7 @@ func tell(stderr io.Writer, format string, args ...any) {
 // stand beside a changed number.
 func editManifests(w, stderr io.Writer, files []input.File,
 	edit func(input.File) ([]byte, []inplace.Comment, error)) error {
+	var texts [][]byte
 	for i, f := range files {
 		text, comments, err := edit(f)
 		if err != nil {
@@ -389,21 +387,13 @@ func editManifests(w, stderr io.Writer, files []input.File,
 			tell(stderr, "%s: the comment in line %d of the result may be about the old value: %s",
 				printable.Text(f.Name), c.Line, printable.Text(c.Text))
 		}
-		if i > 0 {
-			if _, err := io.WriteString(w, "---\n"); err != nil {
-				return err
-			}
-		}
-		if _, err := w.Write(text); err != nil {
-			return err
-		}
 		if len(text) > 0 && text[len(text)-1] != '\n' && i < len(files)-1 {
-			if _, err := io.WriteString(w, "\n"); err != nil {
-				return err
-			}
+			text = append(text, '\n')
 		}
+		texts = append(texts, text)
 	}
-	return nil
+	_, err := w.Write(bytes.Join(texts, []byte("---\n")))
+	return err
 }
 
 // tellUnmet names the Deployments that stay as they are.

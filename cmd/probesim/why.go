@@ -171,7 +171,8 @@ func (o *whyOptions) explain(cmd *cobra.Command, jobs []*runner.Job) (*runner.Ru
 		}
 		return run, all, nil
 	}
-	return nil, nil, fmt.Errorf("there is no restart in %s; more runs: --seed 1..100", runs(len(jobs)))
+	return nil, nil, fmt.Errorf("there is no restart in %s; more runs: --seed 1..100",
+		printable.Count(len(jobs), "run"))
 }
 
 // simulate makes a run with internal records.
@@ -193,8 +194,7 @@ func (o *whyOptions) race(cmd *cobra.Command, j *runner.Job) error {
 		if j.Plan.Scenario.Command != nil {
 			hint = "write --app 'rollout at 2m' for a Deployment with a Service"
 		}
-		return errors.New("--lost: the scenario has no traffic, so no request can be lost: " +
-			hint)
+		return errors.New("--lost: the scenario has no traffic, so no request can be lost: " + hint)
 	}
 	progress := runner.NewProgress(cmd.ErrOrStderr(), []*runner.Job{j})
 	defer progress.Stop()
@@ -205,30 +205,13 @@ func (o *whyOptions) race(cmd *cobra.Command, j *runner.Job) error {
 	explained := run.Why()
 	race, found := explained.Lost(o.lost)
 	if !found {
-		return fmt.Errorf("--lost: there is no loss %d: the run has %s", o.lost,
-			losses(explained.Losses()))
+		return fmt.Errorf("--lost: there is no loss %d: the run loses requests %s", o.lost,
+			printable.Count(explained.Losses(), "time"))
 	}
 	if o.run.output == "json" {
 		return report.RaceJSON(cmd.OutOrStdout(), run.Report(), &race)
 	}
 	return report.Race(terminal.Safe(cmd.OutOrStdout()), &race, terminal.Options(cmd.OutOrStdout()))
-}
-
-func losses(n int) string {
-	switch n {
-	case 0:
-		return "no losses of requests"
-	case 1:
-		return "1 loss of requests"
-	}
-	return fmt.Sprintf("%d losses of requests", n)
-}
-
-func runs(n int) string {
-	if n == 1 {
-		return "the run"
-	}
-	return fmt.Sprintf("any of %d runs", n)
 }
 
 // jobs returns the runs to explain: of one scenario with the newest version, the first seed; to
@@ -251,7 +234,8 @@ func (o *whyOptions) jobs(cmd *cobra.Command, file string) ([]*runner.Job, error
 	}
 	switch {
 	case len(chosen) > 1:
-		return nil, fmt.Errorf("there are several scenarios; choose one with --run: %s", printable.Few(runner.Names(chosen)))
+		return nil, fmt.Errorf("there are several scenarios; choose one with --run: %s",
+			printable.Few(runner.Names(chosen)))
 	case len(s.Versions) > 1:
 		return nil, fmt.Errorf("--kubernetes must match exactly one version, not %s", printable.Few(s.Versions))
 	case s.Seeds != nil && s.Seeds.Min != s.Seeds.Max && o.restart != "any":
@@ -286,7 +270,8 @@ func (o *whyOptions) question(cmd *cobra.Command, j *runner.Job) (*why.Question,
 		q.At = virtual.At(o.at)
 	}
 	if q.At > j.Until {
-		return nil, fmt.Errorf("--at: the run ends at %s, before %s", value.Format(j.Until.Offset()), value.Format(o.at))
+		return nil, fmt.Errorf("--at: the run ends at %s, before %s", value.Format(j.Until.Offset()),
+			value.Format(o.at))
 	}
 	if j.Plan.Scenario.IsControlled(o.pod) {
 		return q, nil // its pods are not known before the run

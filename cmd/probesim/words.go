@@ -40,8 +40,8 @@ func (f *wordFlags) words() []string {
 	return slices.Concat(whatif.Shorthand(whatif.Start, f.start), whatif.Shorthand(whatif.Stop, f.stop), f.app)
 }
 
-// timed returns how long programs take to start and to stop, by all flags, for commands that compute
-// and make no run.
+// timed returns how long programs take to start and to stop, by all flags, for commands that
+// compute and make no run.
 func (f *wordFlags) timed() (start, stop value.Durations, err error) {
 	events, err := whatif.Parse(f.app)
 	if err != nil {
