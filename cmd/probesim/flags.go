@@ -186,10 +186,8 @@ func addParallel(cmd *cobra.Command, parallel *int, what string) {
 
 // addMemory adds the flag --max-memory.
 func addMemory(cmd *cobra.Command, m *pool.Memory) {
-	*m = pool.DefaultMemory
-	cmd.Flags().Var(m, "max-memory", "Maximum `size` of memory for all runs together, for example 512MB, 8GB or 4Gi. "+
-		"The trace of one run can take about half of it.")
-	cmd.Flags().Lookup("max-memory").DefValue = "1GB"
+	addFlag(cmd, m, "max-memory", "1GB", "Maximum `size` of memory for all runs together, for example 512MB, 8GB or "+
+		"4Gi. The trace of one run can take about half of it.", pool.ParseMemory)
 }
 
 // addTime adds the flag with the wall time that a search takes at most.

@@ -122,9 +122,9 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root.Version = version()
 	root.SetVersionTemplate(versions())
 	root.Flags().Bool("version", false, "Print the version and the supported Kubernetes versions.")
-	root.PersistentFlags().Var(&out.Color, "color", "Color the output: always, never or auto (default auto)")
-	root.RegisterFlagCompletionFunc("color",
-		cobra.FixedCompletions(terminal.Colors, cobra.ShellCompDirectiveNoFileComp))
+	root.PersistentFlags().Var(&flagValue[string]{to: &out.Color, parse: oneOf(terminal.Colors)}, "color",
+		"Color the output `when`: "+either(terminal.Colors)+" (default auto)")
+	root.RegisterFlagCompletionFunc("color", fixed(terminal.Colors))
 	root.SetOut(out)
 	root.SetErr(stderr)
 	improveUsage(root)

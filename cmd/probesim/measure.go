@@ -95,7 +95,7 @@ func (o *measureOptions) measure(cmd *cobra.Command, args []string) error {
 		if len(r.Unused) > 0 {
 			because = fmt.Sprintf("%s: the pod is not used: %s", r.Unused[0].Where, r.Unused[0].Says)
 		}
-		return errors.New(because + "\nGive measure what this command prints:\n  kubectl get pods,events -n "+
+		return errors.New(because + "\nGive measure what this command prints:\n  kubectl get pods,events -n " +
 			"NAMESPACE -o json")
 	}
 	if err := o.write(cmd, r); err != nil {

@@ -63,7 +63,7 @@ func (j *Job) Simulate(ctx context.Context, internal bool, sink func(*trace.Reco
 		Chooser: j.Chooser,
 	})
 	if errors.As(r.Err, new(*node.MemoryError)) {
-		r.Err = fmt.Errorf("%w, or raise --max-memory, which is %s", r.Err, j.Memory.String())
+		r.Err = fmt.Errorf("%w, or raise --max-memory, which is %s", r.Err, j.Memory)
 	}
 	if j.Runs == 1 {
 		r.Alone()

@@ -59,7 +59,7 @@ func (r replacer) replace(ctx context.Context, files []*Replacement) error {
 	}
 	for i, f := range files {
 		if err := r.rename(f.next, f.target); err != nil {
-			return errors.Join(f.failed(err), r.restore(files[:i]))
+			return errors.Join(unwritable(f.Path, err), r.restore(files[:i]))
 		}
 	}
 	return nil
@@ -69,16 +69,9 @@ func (r replacer) replace(ctx context.Context, files []*Replacement) error {
 func forEach(files []*Replacement, work func(*Replacement) error) error {
 	var errs []error
 	for _, f := range files {
-		if err := work(f); err != nil {
-			errs = append(errs, f.failed(err))
-		}
+		errs = append(errs, unwritable(f.Path, work(f)))
 	}
 	return errors.Join(errs...)
-}
-
-// failed adds the path to an error.
-func (f *Replacement) failed(err error) error {
-	return fmt.Errorf("%s: cannot be written: %w", printable.Text(f.Path), input.Reason(err))
 }
 
 // check finds the file to replace and checks that the user may write it: a rename needs no

@@ -30,8 +30,8 @@ type Options struct {
 	// the same
 	Ports    map[int32]int
 	Runs     int
-	Signal   os.Signal     // that stops the program; nil: SIGTERM
-	Within   time.Duration // the longest start; 0: a minute
+	Signal   os.Signal     // that stops the program
+	Within   time.Duration // the longest start
 	Stderr   io.Writer     // of the program; nil: it is lost
 	Progress func(done int)
 }
@@ -73,9 +73,6 @@ func Probe(c *v1.Container) (trace.Probe, *v1.Probe) {
 
 // Measure runs the program. It returns the runs up to an error, and ends all processes in any case.
 func Measure(ctx context.Context, o Options) (runs []Run, err error) {
-	if o.Within == 0 {
-		o.Within = time.Minute
-	}
 	_, probe := Probe(o.Container)
 	if probe == nil {
 		return nil, fmt.Errorf("container %s has no probe, so nothing says when the program is up", o.Container.Name)
@@ -143,7 +140,6 @@ func (o *Options) run(ctx context.Context, asked *target, probe *v1.Probe) (*Run
 		return nil, err
 	}
 	signalled := time.Now()
-	c.stopping(signalled)
 	if err := p.Process.Signal(o.Signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return nil, fmt.Errorf("the signal cannot be sent: %w", err)
 	}
@@ -158,7 +154,7 @@ func (o *Options) run(ctx context.Context, asked *target, probe *v1.Probe) (*Run
 	}
 	r.ExitCode = exitCode(p.ProcessState)
 	c.end()
-	c.tell(r)
+	c.tell(r, signalled)
 	return r, nil
 }
 
@@ -229,7 +225,6 @@ type client struct {
 	quit    context.CancelFunc
 	done    chan struct{}
 	mu      sync.Mutex
-	signal  time.Time
 	answers []answer
 }
 
@@ -271,12 +266,6 @@ func newClient(asked *target, probe *v1.Probe) *client {
 	return c
 }
 
-func (c *client) stopping(at time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.signal = at
-}
-
 // end stops the client and waits for its requests.
 func (c *client) end() {
 	c.once.Do(c.quit)
@@ -284,10 +273,10 @@ func (c *client) end() {
 }
 
 // tell counts the requests after the signal. One just before the exit may have come after it.
-func (c *client) tell(r *Run) {
+func (c *client) tell(r *Run, signalled time.Time) {
 	slices.SortFunc(c.answers, func(a, b answer) int { return a.began.Compare(b.began) })
 	for _, a := range c.answers {
-		after := a.began.Sub(c.signal)
+		after := a.began.Sub(signalled)
 		switch {
 		case after > r.Stop-askEvery || after < 0 && a.is != broken:
 		case a.is == answered:

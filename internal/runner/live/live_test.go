@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
@@ -58,7 +59,7 @@ func options(t *testing.T, server, fields string) Options {
 		t.Fatal(err)
 	}
 	pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{c}, TerminationGracePeriodSeconds: new(int64(20))}}
-	return Options{Command: []string{filepath.Join(servers, server)}, Pod: pod, Container: &c,
+	return Options{Within: time.Minute, Command: []string{filepath.Join(servers, server)}, Pod: pod, Container: &c,
 		Ports: map[int32]int{8080: port}, Runs: 2, Signal: syscall.SIGTERM}
 }
 

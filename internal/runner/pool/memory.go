@@ -13,50 +13,44 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Memory is the maximum size of the live heap of a command, in bytes. It is the value of a flag.
+// Memory is the maximum size of the live heap of a command, in bytes.
 type Memory int64
 
 const (
-	DefaultMemory Memory = 1_000_000_000
-	minMemory     Memory = 64_000_000
-	maxMemory     Memory = 1 << 50
+	minMemory Memory = 64_000_000
+	maxMemory Memory = 1 << 50
 )
 
-// Type returns the placeholder for the value in help texts.
-func (m *Memory) Type() string { return "size" }
-
-func (m *Memory) String() string { return Megabytes(int64(*m)) }
+func (m Memory) String() string { return Megabytes(int64(m)) }
 
 var sizePattern = regexp.MustCompile(`^([+-]?[0-9.]+(?:[eE][0-9]+)?) ?([a-zA-Z]*)$`)
 
-// Set parses a size as in Kubernetes, such as 4Gi or 512M, or with a B after the unit, such as 4GB.
-func (m *Memory) Set(text string) error {
+// ParseMemory reads a size as in Kubernetes, such as 4Gi or 512M, or with a B after the unit, such
+// as 4GB.
+func ParseMemory(text string) (Memory, error) {
+	form := errors.New("must be a size such as 512MB, 4GB or 2Gi")
 	parts := sizePattern.FindStringSubmatch(strings.TrimSpace(text))
 	if parts == nil {
-		return errors.New("must be a size such as 512MB, 4GB or 2Gi")
+		return 0, form
 	}
 	number, unit := parts[1], parts[2]
 	if unit == "m" {
-		return fmt.Errorf("m stands for thousandths of a byte in Kubernetes: write %sM or %sMi", number, number)
+		return 0, fmt.Errorf("m stands for thousandths of a byte in Kubernetes: write %sM or %sMi", number, number)
 	}
 	unit = strings.TrimSuffix(strings.ToLower(unit), "b")
 	if unit != "" && unit != "k" { // Kubernetes writes k, M, G, T, Ki, Mi, Gi, Ti
 		unit = strings.ToUpper(unit[:1]) + unit[1:]
 	}
 	q, err := resource.ParseQuantity(number + unit)
-	if err != nil {
-		return errors.New("must be a size such as 512MB, 4GB or 2Gi")
-	}
 	switch {
-	case q.Sign() <= 0:
-		return errors.New("must be greater than 0")
+	case err != nil:
+		return 0, form
 	case q.CmpInt64(int64(minMemory)) < 0:
-		return fmt.Errorf("must be at least %s", Megabytes(int64(minMemory)))
+		return 0, fmt.Errorf("must be at least %s", minMemory)
 	case q.CmpInt64(int64(maxMemory)) > 0:
-		return errors.New("must be at most 1Pi")
+		return 0, errors.New("must be at most 1Pi")
 	}
-	*m = Memory(q.Value())
-	return nil
+	return Memory(q.Value()), nil
 }
 
 // Megabytes returns a size in MB, or in GB if it is a whole number of them.
@@ -84,7 +78,7 @@ func (m Memory) Watch(ctx context.Context) (context.Context, context.CancelFunc)
 				return
 			case <-tick.C:
 				if metrics.Read(live); live[0].Value.Uint64() > uint64(m)/4*3 {
-					stop(fmt.Errorf("--max-memory %s is used up", m.String()))
+					stop(fmt.Errorf("--max-memory %s is used up", m))
 				}
 			}
 		}

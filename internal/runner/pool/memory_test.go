@@ -15,14 +15,13 @@ func TestParseMemory(t *testing.T) {
 		"2Gi": 2 << 30, "2GiB": 2 << 30, "2gib": 2 << 30, "1.5Gi": 3 << 29, "512MB": 512e6, "512M": 512e6,
 		"512Mi": 512 << 20, "65536Ki": 64 << 20, "64MB": 64e6,
 	} {
-		var m Memory
-		if err := m.Set(text); err != nil || m != want {
+		if m, err := ParseMemory(text); err != nil || m != want {
 			t.Errorf("%q: got %d, %v; want %d", text, m, err, want)
 		}
 	}
 	for text, want := range map[string]string{
-		"0": "must be greater than 0", "0GB": "must be greater than 0", "-4GB": "must be greater than 0",
-		"-0.1": "must be greater than 0",
+		"0": "must be at least 64MB", "0GB": "must be at least 64MB", "-4GB": "must be at least 64MB",
+		"-0.1": "must be at least 64MB",
 		"1MB":  "must be at least 64MB", "63999999": "must be at least 64MB", "512": "must be at least 64MB",
 		"512m": "m stands for thousandths of a byte in Kubernetes: write 512M or 512Mi",
 		"2Pi":  "must be at most 1Pi", "1e30": "must be at most 1Pi",
@@ -31,8 +30,7 @@ func TestParseMemory(t *testing.T) {
 		"1.2.3GB": "must be a size such as", "1e5GB": "must be a size such as", "Inf": "must be a size such as",
 		"0x10G": "must be a size such as", "4BB": "must be a size such as",
 	} {
-		var m Memory
-		if err := m.Set(text); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if m, err := ParseMemory(text); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: got %d, %v; want %q", text, m, err, want)
 		}
 	}

@@ -3,7 +3,7 @@ package terminal
 import (
 	"fmt"
 	"io"
-	"sync"
+	"sync/atomic"
 )
 
 // Counter shows on a terminal how many of some things are done.
@@ -11,41 +11,17 @@ type Counter struct {
 	*Line
 	total int
 	what  string
-
-	mu    sync.Mutex
-	count int
-	extra string // shown after the count
+	count atomic.Int64
 }
 
 // NewCounter returns a counter from 0 to a total, such as "of 3 pods".
 func NewCounter(w io.Writer, total int, what string) *Counter {
 	c := &Counter{total: total, what: what}
-	c.Line = NewLine(w, false, func() string {
-		text := c.String()
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return text + c.extra
-	})
+	c.Line = NewLine(w, false, c.String)
 	return c
 }
 
 // Step counts one more.
-func (c *Counter) Step() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.count++
-	c.extra = ""
-}
+func (c *Counter) Step() { c.count.Add(1) }
 
-// Note shows a text after the count until the next step.
-func (c *Counter) Note(text string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.extra = text
-}
-
-func (c *Counter) String() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return fmt.Sprintf("%d of %d %s", c.count, c.total, c.what)
-}
+func (c *Counter) String() string { return fmt.Sprintf("%d of %d %s", c.count.Load(), c.total, c.what) }

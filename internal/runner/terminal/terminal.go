@@ -16,7 +16,7 @@ import (
 // ignores write errors of help texts.
 type Output struct {
 	io.Writer
-	Color Color
+	Color string // when to write colors: one of Colors
 	Err   error
 }
 
@@ -30,8 +30,8 @@ func (w *Output) Write(p []byte) (int, error) {
 
 // Options returns the width, colors and characters for text written to w.
 func Options(w io.Writer) report.Options {
-	terminal := isTerminal(w)
-	return report.Options{Width: width(w, terminal), Color: colorOf(w).wanted(terminal, os.Getenv),
+	width, terminal := window(w)
+	return report.Options{Width: width, Color: wantsColor(colorOf(w), terminal, os.Getenv),
 		ASCII: !supportsUnicode(os.Getenv)}
 }
 
@@ -58,27 +58,23 @@ func supportsUnicode(getenv func(string) string) bool {
 	return true
 }
 
-// width returns the width of the terminal, or the value of COLUMNS, or 0 if neither is known.
-func width(w io.Writer, terminal bool) int {
-	if f, ok := file(w); ok && terminal {
-		if n := columns(f); n > 0 {
-			return n
+// window returns the width of the terminal, or the value of COLUMNS, or 0 if neither is known. It
+// also reports whether w is a terminal.
+func window(w io.Writer) (width int, terminal bool) {
+	if f, ok := file(w); ok {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			width, terminal = columns(f)
 		}
 	}
-	n, err := strconv.Atoi(os.Getenv("COLUMNS"))
-	if err != nil || n < 0 || n > 1000 {
-		return 0
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); width == 0 && err == nil && n > 0 && n <= 1000 {
+		width = n
 	}
-	return n
+	return width, terminal
 }
 
 func isTerminal(w io.Writer) bool {
-	f, ok := file(w)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && hasWindow(f)
+	_, terminal := window(w)
+	return terminal
 }
 
 // file returns the file that w writes to, if any.

@@ -15,12 +15,12 @@ func TestColorAndCharacters(t *testing.T) {
 		{map[string]string{"LC_CTYPE": "de_DE.UTF-8", "LANG": "de_DE.ISO-8859-1"}, true, true},
 	} {
 		getenv := func(name string) string { return test.env[name] }
-		if Color("").wanted(true, getenv) != test.color || Color("auto").wanted(false, getenv) ||
-			!Color("always").wanted(false, getenv) || Color("never").wanted(true, getenv) {
+		if wantsColor("", true, getenv) != test.color || wantsColor("auto", false, getenv) ||
+			!wantsColor("always", false, getenv) || wantsColor("never", true, getenv) {
 			t.Errorf("%v: colors are wrong for a value of --color", test.env)
 		}
-		if wantsColor(getenv) != test.color || supportsUnicode(getenv) != test.unicode {
-			t.Errorf("%v: color %v, Unicode %v", test.env, wantsColor(getenv), supportsUnicode(getenv))
+		if supportsUnicode(getenv) != test.unicode {
+			t.Errorf("%v: Unicode %v", test.env, supportsUnicode(getenv))
 		}
 	}
 }

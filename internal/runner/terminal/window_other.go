@@ -4,6 +4,4 @@ package terminal
 
 import "os"
 
-func hasWindow(*os.File) bool { return true }
-
-func columns(*os.File) int { return 0 }
+func columns(*os.File) (n int, terminal bool) { return 0, true }
