@@ -51,9 +51,6 @@ type checkOptions struct {
 	annotationsOf string
 }
 
-// reportOutputs are the formats of a report about manifests.
-var reportOutputs = []string{"table", "json", "markdown", "html", "github", "sarif", "junit"}
-
 func newCheck() *cobra.Command {
 	var o checkOptions
 	cmd := newCommand("check MANIFEST...", "Check whether the probe settings of manifests are enough", checkHelp,
@@ -140,17 +137,9 @@ rollout' judges those.
 
 Output formats:
   table      the verdict and tables for a terminal (default)
-  json       stable JSON, described in docs/json.md
-  markdown   tables for a pull request
-  html       a page with the limits as bars
-  github     annotations for GitHub Actions, and tables in the job summary
-  sarif      findings for code scanning
-  junit      a JUnit report for CI systems
-
-Exit codes:
+  html       a page with the limits as bars` + reportFormats + `
   0    all requirements are met, and no finding is as bad as --fail-on
-  1    a requirement is not met, or a finding is as bad as --fail-on
-  2    invalid usage or an invalid manifest, or one that cannot be simulated` + usualExits
+  1    a requirement is not met, or a finding is as bad as --fail-on` + manifestExits
 
 // findingIDs returns the IDs of all findings.
 func findingIDs() (list []string) {
@@ -255,7 +244,7 @@ func (o *checkOptions) prepare(cmd *cobra.Command, paths []string) (options chec
 	if options.Base, err = readReport(cmd, "--annotations-of", o.annotationsOf); err != nil {
 		return options, nil, err
 	}
-	if files, err = newManifestReader(cmd, o.allowEmpty).read(paths); err != nil {
+	if files, err = readManifests(cmd, o.allowEmpty, paths...); err != nil {
 		return options, nil, o.annotate(cmd, err)
 	}
 	if err = o.also.check(cmd.Context()); err == nil {

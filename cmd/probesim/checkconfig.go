@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -44,16 +43,16 @@ func (o *configuration) addConfig(cmd *cobra.Command) {
 // findings that it ignores.
 func (o *configuration) configure(cmd *cobra.Command) ([]check.Ignore, error) {
 	name := o.file
-	if _, err := os.Stat(name); name == "none" || err != nil && !cmd.Flags().Changed("config") {
+	if name == "none" || !cmd.Flags().Changed("config") && !exists(name) {
 		return nil, nil
 	}
-	data, err := readManifest(cmd, name)
+	f, err := readManifest(cmd, name)
 	if err != nil {
 		return nil, fmt.Errorf("--config: %w", err)
 	}
 	var errs strict.Collector
 	var ignores []check.Ignore
-	docs, _ := strict.Parse(filepath.ToSlash(name), data, &errs)
+	docs, _ := strict.Parse(f.Name, f.Data, &errs)
 	for _, doc := range docs {
 		ignores = append(ignores, o.applyConfig(cmd, doc)...)
 	}
@@ -174,14 +173,14 @@ func readReport(cmd *cobra.Command, flag, name string) (*check.Report, error) {
 	if name == "" {
 		return nil, nil
 	}
-	data, err := readFile(cmd, name, maxReport)
+	r := &check.Report{}
+	f, err := readFile(cmd, name, maxReport)
+	if err == nil {
+		file := strict.JSONFile{Name: f.Name, Data: f.Data, What: "the JSON of probesim check", Open: true}
+		err = file.Decode(r)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
-	var r check.Report
-	file := strict.JSONFile{Name: filepath.ToSlash(name), Data: data, What: "the JSON of probesim check", Open: true}
-	if err := file.Decode(&r); err != nil {
-		return nil, fmt.Errorf("%s: %w", flag, err)
-	}
-	return &r, nil
+	return r, nil
 }

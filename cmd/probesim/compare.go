@@ -70,17 +70,9 @@ that.
 
 Output formats:
   table      tables for a terminal (default)
-  json       stable JSON, described in docs/json.md
-  markdown   tables for a comment on a pull request
-  html       a self-contained page that draws both settings on one axis
-  github     annotations for GitHub Actions, and tables in the job summary
-  sarif      what gets worse, for code scanning
-  junit      a JUnit report for CI systems
-
-Exit codes:
+  html       a self-contained page that draws both settings on one axis` + reportFormats + `
   0    AFTER meets all requirements, and nothing is as bad as --fail-on
-  1    AFTER does not meet a requirement, or something is as bad as --fail-on
-  2    invalid usage or an invalid manifest, or one that cannot be simulated` + usualExits
+  1    AFTER does not meet a requirement, or something is as bad as --fail-on` + manifestExits
 
 const compareExamples = `  # Compare two manifests
   probesim compare old.yaml new.yaml
@@ -180,18 +172,17 @@ func (o *compareOptions) names(paths []string) (names [2]string) {
 
 // read reads both manifests.
 func (o *compareOptions) read(cmd *cobra.Command, paths []string) (before, after []input.File, err error) {
-	r := newManifestReader(cmd, false)
 	last := paths[len(paths)-1]
-	if o.beforeRef == "" {
-		before, err = r.read(paths[:1])
-	} else {
-		if last == "-" {
-			return nil, nil, errors.New("--before-ref requires a file, not stdin")
-		}
+	switch {
+	case o.beforeRef == "":
+		before, err = readManifests(cmd, false, paths[0])
+	case last == "-":
+		return nil, nil, errors.New("--before-ref requires a file, not stdin")
+	default:
 		var data []byte
 		data, err = gitFile(cmd.Context(), o.beforeRef, last)
 		before = []input.File{{Name: last, Data: data}}
 	}
-	after, afterErr := r.read([]string{last})
+	after, afterErr := readManifests(cmd, false, last)
 	return before, after, errors.Join(err, afterErr)
 }

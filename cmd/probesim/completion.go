@@ -67,43 +67,32 @@ func completeScenario(_ *cobra.Command, paths []string, _ string) ([]string, cob
 	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completePod completes the value of --pod with the names of the pods in the chosen scenarios.
-func (o *whyOptions) completePod(_ *cobra.Command, paths []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return o.parts(paths, func(pod string, _ []string) []string { return []string{trace.PodName(pod)} })
-}
-
-// completeContainer completes the value of --container with the names of the containers in the
-// chosen pods.
-func (o *whyOptions) completeContainer(_ *cobra.Command, paths []string, _ string) ([]string,
-	cobra.ShellCompDirective) {
-	return o.parts(paths, func(pod string, containers []string) []string {
-		if o.pod != "" && o.pod != pod && o.pod != trace.PodName(pod) {
-			return nil
-		}
-		return containers
-	})
-}
-
-// parts returns the distinct names that pick returns for the pods of the chosen scenarios, in the
-// order of the files.
-func (o *whyOptions) parts(paths []string, pick func(pod string, containers []string) []string) ([]string,
-	cobra.ShellCompDirective) {
-	var found []string
-	for _, scenario := range readable(paths) {
-		if !o.run.Matches(scenario) {
-			continue
-		}
-		q := &why.Question{Pods: scenario.Plans()[0].Specs()}
-		for _, pod := range q.Pods {
-			q.Pod = pod.Namespace + "/" + pod.Name
-			for _, name := range pick(q.Pod, q.Containers()) {
-				if !slices.Contains(found, name) {
-					found = append(found, name)
+// completePart completes the value of --pod or --container with the distinct names of the pods in
+// the chosen scenarios, or of the containers in the chosen pods.
+func (o *whyOptions) completePart(containers bool) cobra.CompletionFunc {
+	return func(_ *cobra.Command, paths []string, _ string) (found []string, _ cobra.ShellCompDirective) {
+		for _, scenario := range readable(paths) {
+			if !o.run.Matches(scenario) {
+				continue
+			}
+			q := &why.Question{Pods: scenario.Plans()[0].Specs()}
+			for _, pod := range q.Pods {
+				q.Pod = pod.Namespace + "/" + pod.Name
+				names := []string{trace.PodName(q.Pod)}
+				if containers && (o.pod == "" || o.pod == q.Pod || o.pod == names[0]) {
+					names = q.Containers()
+				} else if containers {
+					continue
+				}
+				for _, name := range names {
+					if !slices.Contains(found, name) {
+						found = append(found, name)
+					}
 				}
 			}
 		}
+		return found, cobra.ShellCompDirectiveNoFileComp
 	}
-	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
 // readable returns the scenarios of valid files.

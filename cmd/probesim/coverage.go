@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -47,20 +48,17 @@ func coverFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 		}
 	}
 	c := coverage.New()
-	progress := terminal.NewCounter(cmd.ErrOrStderr(), len(subjects), "scenarios")
-	defer progress.Stop()
-	for _, s := range subjects {
-		if cmd.Context().Err() != nil {
-			return &exitError{exitInterrupted, fmt.Errorf("interrupted: %s run", progress)}
-		}
-		r, choices := s.Choices(explore.Change{})
+	if err := doTasks(cmd.Context(), cmd, len(subjects), "scenarios run", 1, func(_ context.Context, i int) error {
+		name := subjects[i].Plan.Scenario.Metadata.Name
+		r, choices := subjects[i].Choices(explore.Change{})
 		if r.Err != nil {
-			return &exitError{exitBroken, fmt.Errorf("%s: %w", s.Plan.Scenario.Metadata.Name, r.Err)}
+			return fmt.Errorf("%s: %w", name, r.Err)
 		}
-		c.Add(s.Plan.Scenario.Metadata.Name, r.Records, choices)
-		progress.Step()
+		c.Add(name, r.Records, choices)
+		return nil
+	}); err != nil {
+		return err
 	}
-	progress.Stop()
 	w := cmd.OutOrStdout()
 	if o.output == "json" {
 		return report.WriteJSON(w, c)

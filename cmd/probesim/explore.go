@@ -284,9 +284,11 @@ func (o *exploreOptions) explorations(cmd *cobra.Command, paths []string) ([]exp
 			continue
 		}
 		if _, read := texts[scenario.File]; !read && scenario.File != plan.Stdin && !input.IsPipe(scenario.File) {
-			if texts[scenario.File], err = readManifest(cmd, scenario.File); err != nil {
+			f, err := readManifest(cmd, scenario.File)
+			if err != nil {
 				return nil, err
 			}
+			texts[scenario.File] = f.Data
 		}
 		versions := o.Versions
 		if versions == nil {

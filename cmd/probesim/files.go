@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,24 +20,23 @@ import (
 )
 
 // readManifest reads a file of manifests or of a scenario, or stdin if the path is -.
-func readManifest(cmd *cobra.Command, path string) ([]byte, error) {
+func readManifest(cmd *cobra.Command, path string) (input.File, error) {
 	return readFile(cmd, path, strict.MaxFileSize)
 }
 
 // readFile reads a file of at most most bytes that the command line names, or stdin if the path is
 // -.
-func readFile(cmd *cobra.Command, path string, most int64) (data []byte, err error) {
-	name := path
-	if path == "-" {
-		name = "stdin"
-		data, err = input.Stream(cmd.InOrStdin(), most)
+func readFile(cmd *cobra.Command, path string, most int64) (f input.File, err error) {
+	if f.Name = filepath.ToSlash(path); path == "-" {
+		f.Name = "stdin"
+		f.Data, err = input.Stream(cmd.InOrStdin(), most)
 	} else {
-		data, err = files.Of(cmd.Context()).Read(path, most, true)
+		f.Data, err = files.Of(cmd.Context()).Read(path, most, true)
 	}
 	if err != nil {
-		return nil, unreadable(name, err)
+		err = unreadable(f.Name, err)
 	}
-	return data, nil
+	return f, err
 }
 
 // writeFile writes a file, as files.Files.Write does.
@@ -104,6 +104,12 @@ func loadOptions(cmd *cobra.Command) scenarios.LoadOptions {
 	return scenarios.LoadOptions{Read: func(name string, named bool) ([]byte, error) {
 		return files.Of(cmd.Context()).Read(filepath.FromSlash(name), strict.MaxFileSize, named)
 	}}
+}
+
+// exists reports whether there is a file or a directory.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // unreadable adds the path to an error of a file system.

@@ -202,18 +202,15 @@ func (o *incidentOptions) read(cmd *cobra.Command, args []string) (list []input.
 	var pods []string
 	var errs []error
 	for _, arg := range args {
-		if _, missing := os.Stat(arg); o.cluster.on || isPlugin() && arg != "-" && missing != nil {
+		if o.cluster.on || isPlugin() && arg != "-" && !exists(arg) {
 			pods = append(pods, arg)
 			continue
 		}
-		data, err := readFile(cmd, arg, incident.MaxFile)
+		f, err := readFile(cmd, arg, incident.MaxFile)
 		if errors.As(err, new(input.TooLarge)) {
 			err = fmt.Errorf("%w: leave out the pods and the time that you do not need", err)
 		}
-		if arg == "-" {
-			arg = "stdin"
-		}
-		list, errs = append(list, input.File{Name: arg, Data: data}), append(errs, err)
+		list, errs = append(list, f), append(errs, err)
 	}
 	if err = errors.Join(errs...); err == nil {
 		for i, pod := range pods {

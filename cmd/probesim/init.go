@@ -134,7 +134,7 @@ func (o *initOptions) read(cmd *cobra.Command) (draft.Options, error) {
 	if o.rollout {
 		words[0] = "probesim init --rollout -f"
 	}
-	d := draft.Options{Manifest: filepath.ToSlash(o.manifests[0]), Run: "probesim run FILE"}
+	d := draft.Options{Run: "probesim run FILE"}
 	if o.output != "" {
 		words = append(words, "-o", simulate.Quote(o.output))
 		d.Run = "probesim run " + simulate.Quote(o.output)
@@ -143,15 +143,9 @@ func (o *initOptions) read(cmd *cobra.Command) (draft.Options, error) {
 		words = append(words, "--measured", simulate.Quote(o.measured))
 	}
 	d.Command = strings.Join(words, " ")
-	var err error
-	if d.Data, err = readManifest(cmd, o.manifests[0]); err != nil {
-		return d, err
-	}
-	if o.manifests[0] == "-" {
-		d.Manifest = "stdin"
-	}
-	if o.manifests[0] == "-" || input.IsPipe(o.manifests[0]) {
-		return d, nil // it is copied
+	f, err := readManifest(cmd, o.manifests[0])
+	if d.Data, d.Manifest = f.Data, f.Name; err != nil || o.manifests[0] == "-" || input.IsPipe(o.manifests[0]) {
+		return d, err // what is no file is copied
 	}
 	d.File, err = relative(filepath.Dir(o.output), o.manifests[0])
 	return d, err

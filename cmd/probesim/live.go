@@ -139,12 +139,12 @@ func (o *liveOptions) measure(cmd *cobra.Command, manifest string, command []str
 
 // find finds the container in the manifest.
 func (o *liveOptions) find(cmd *cobra.Command, manifest string) error {
-	data, err := readManifest(cmd, manifest)
+	f, err := readManifest(cmd, manifest)
 	if err != nil {
 		return err
 	}
 	var names []string
-	err = workloads.Each([]input.File{{Name: manifest, Data: data}},
+	err = workloads.Each([]input.File{f},
 		func(_ input.File, w *manifests.Workload) scenarios.Errors {
 			for c := range podutil.Containers(&w.Pod.Spec) {
 				if _, probe := live.Probe(c); c.Name == o.container || o.container == "" && probe != nil {

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -48,39 +46,33 @@ func (o *runOptions) loadAny(cmd *cobra.Command, paths []string) (all []*scenari
 // --print-scenario, a manifest is a single file with workloads and no Scenario.
 func (o *runOptions) manifest(cmd *cobra.Command, paths []string) (*whatif.Options, error) {
 	asked := len(o.words()) > 0 || o.printScenario
-	if asked && len(paths) != 1 {
+	switch {
+	case len(paths) != 1 && asked:
 		return nil, errors.New("--app and --print-scenario take one manifest: specify one file, or - for stdin")
+	case len(paths) != 1, paths[0] == "-" && !asked:
+		return nil, nil
 	}
-	if !asked && (len(paths) != 1 || !isManifest(cmd, paths[0])) {
-		return nil, nil // the loader reports what is wrong
-	}
-	m := &whatif.Options{Manifest: filepath.ToSlash(paths[0]), Words: o.words()}
-	var err error
-	if m.Data, err = readManifest(cmd, paths[0]); err != nil {
+	f, err := readManifest(cmd, paths[0])
+	hasScenario := bytes.Contains(f.Data, []byte(format.APIVersion))
+	switch {
+	case !asked && (err != nil || hasScenario || !hasWorkloads(f)):
+		return nil, nil // the loader says what is wrong
+	case err != nil:
 		return nil, err
-	}
-	if paths[0] == "-" {
-		m.Manifest = "stdin"
-	} else if !input.IsPipe(paths[0]) {
-		m.File, err = relative(".", paths[0])
-	}
-	if bytes.Contains(m.Data, []byte(format.APIVersion)) {
+	case hasScenario:
 		return nil, fmt.Errorf("%s has a Scenario, and --app takes a manifest without one: write the events into its "+
-			"behavior", printable.Text(m.Manifest))
+			"behavior", printable.Text(f.Name))
+	}
+	m := &whatif.Options{Manifest: f.Name, Data: f.Data, Words: o.words()}
+	if paths[0] != "-" && !input.IsPipe(paths[0]) {
+		m.File, err = relative(".", paths[0])
 	}
 	return m, err
 }
 
-// isManifest reports whether a file is a valid manifest with workloads, and has no Scenario.
-func isManifest(cmd *cobra.Command, path string) bool {
-	if info, err := os.Stat(path); path == "-" || err != nil || info.IsDir() {
-		return false
-	}
-	data, err := readManifest(cmd, path)
-	if err != nil || bytes.Contains(data, []byte(format.APIVersion)) {
-		return false
-	}
-	m, err := manifests.Read(path, data)
+// hasWorkloads reports whether a file is a valid manifest with workloads.
+func hasWorkloads(f input.File) bool {
+	m, err := manifests.Read(f.Name, f.Data)
 	return err == nil && len(m.Workloads) > 0
 }
 
@@ -92,9 +84,11 @@ func (o *runOptions) load(cmd *cobra.Command, paths ...string) (all []*scenarios
 	options := loadOptions(cmd)
 	options.KeepGoing = o.keepGoing
 	if slices.Contains(paths, "-") {
-		if options.Stdin, err = readManifest(cmd, "-"); err != nil {
+		f, err := readManifest(cmd, "-")
+		if err != nil {
 			return nil, nil, err
 		}
+		options.Stdin = f.Data
 	}
 	all, err = options.Load(paths...)
 	if !o.keepGoing {

@@ -85,7 +85,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // hint suggests what to type instead after a usage error.
 func hint(command *cobra.Command, args []string) string {
 	if !command.HasParent() && len(args) > 0 {
-		if _, err := os.Stat(args[0]); err == nil {
+		if exists(args[0]) {
 			return "Did you mean 'probesim run " + simulate.Quote(args[0]) + "'?"
 		}
 	}
@@ -123,7 +123,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root.SetVersionTemplate(versions())
 	root.Flags().Bool("version", false, "Print the version and the supported Kubernetes versions.")
 	root.PersistentFlags().Var(&flagValue[string]{to: &out.Color, parse: oneOf(terminal.Colors)}, "color",
-		"Color the output `when`: "+either(terminal.Colors)+" (default auto)")
+		"Say `when` to color: "+either(terminal.Colors)+" (default auto)")
 	root.RegisterFlagCompletionFunc("color", fixed(terminal.Colors))
 	root.SetOut(out)
 	root.SetErr(stderr)

@@ -24,47 +24,47 @@ import (
 // manifestReader reads the manifests that a command line names.
 type manifestReader struct {
 	cmd        *cobra.Command
-	stderr     io.Writer // for the names of files that it passes over
-	onStdin    string    // the command line that reads a manifest from stdin
-	allowEmpty bool      // a file without an object or a directory without manifests is no error
+	allowEmpty bool // a file without an object or a directory without manifests is no error
 
 	files  []input.File
 	others []string // files without an object of Kubernetes
 	errs   []error
 }
 
-func newManifestReader(cmd *cobra.Command, allowEmpty bool) manifestReader {
-	return manifestReader{cmd: cmd, stderr: cmd.ErrOrStderr(), onStdin: onStdin[cmd.Name()], allowEmpty: allowEmpty}
-}
-
-// read reads files, the manifests in directories, and stdin. It names the files that it passes
-// over. With allowEmpty, it passes over the same named files as in a directory: a tool that names
-// the changed files of a directory gets the result of the directory.
-func (r manifestReader) read(paths []string) ([]input.File, error) {
+// readManifests reads files, the manifests in directories, and stdin. It names the files that it
+// passes over. With allowEmpty, it passes over the same named files as in a directory: a tool that
+// names the changed files of a directory gets the result of the directory.
+func readManifests(cmd *cobra.Command, allowEmpty bool, paths ...string) ([]input.File, error) {
+	r := manifestReader{cmd: cmd, allowEmpty: allowEmpty}
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		switch {
 		case path == "-":
-			data, err := input.Stream(r.cmd.InOrStdin(), incident.MaxFile)
-			r.add("stdin", data, notTooLong("stdin", data, err))
+			data, err := input.Stream(cmd.InOrStdin(), incident.MaxFile)
+			r.add("stdin", data, err)
 		case err == nil && info.IsDir():
 			r.readDirectory(path)
 		// for example what a template renders
-		case err == nil && info.Size() == 0 && info.Mode().IsRegular() && r.allowEmpty:
-		case err == nil && r.allowEmpty && isKustomization(path):
+		case err == nil && info.Size() == 0 && info.Mode().IsRegular() && allowEmpty:
+		case err == nil && allowEmpty && isKustomization(path):
 		default:
-			r.readFile(path, r.allowEmpty, true)
+			r.readFile(path, allowEmpty, true)
 		}
 	}
 	if len(r.others) > 0 {
-		fmt.Fprintf(r.stderr, "probesim: passed over %s: no apiVersion and kind\n", printable.Few(r.others))
+		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: passed over %s: no apiVersion and kind\n", printable.Few(r.others))
 	}
 	return r.files, errors.Join(r.errs...)
 }
 
+// add adds a file, or the error of reading it. Only the JSON of kubectl get may be longer than
+// other files, since no more than a part of it is parsed.
 func (r *manifestReader) add(name string, data []byte, err error) {
+	if err == nil && len(data) > strict.MaxFileSize && !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		err = input.TooLarge(strict.MaxFileSize)
+	}
 	if err != nil {
-		r.errs = append(r.errs, err)
+		r.errs = append(r.errs, unreadable(name, err))
 		return
 	}
 	r.files = append(r.files, input.File{Name: filepath.ToSlash(name), Data: data})
@@ -73,29 +73,17 @@ func (r *manifestReader) add(name string, data []byte, err error) {
 // readFile reads a file. It may pass over one without an object of Kubernetes, such as the values
 // of a chart.
 func (r *manifestReader) readFile(path string, mayPass, named bool) {
-	if mayPass && isLargeOther(path) {
-		r.others = append(r.others, printable.Text(path))
-		return
+	data, err := []byte(nil), error(nil)
+	other := mayPass && isLargeOther(path)
+	if !other {
+		data, err = files.Of(r.cmd.Context()).Read(path, incident.MaxFile, named)
+		other = err == nil && mayPass && !hasObject(data)
 	}
-	data, err := files.Of(r.cmd.Context()).Read(path, incident.MaxFile, named)
-	err = notTooLong(path, data, err)
-	if err == nil && mayPass && !hasObject(data) {
+	if other {
 		r.others = append(r.others, printable.Text(path))
 		return
 	}
 	r.add(path, data, err)
-}
-
-// notTooLong returns the error of reading a file. Only the JSON of kubectl get may be longer than
-// other files, since no more than a part of it is parsed.
-func notTooLong(path string, data []byte, err error) error {
-	if err == nil && len(data) > strict.MaxFileSize && !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
-		err = input.TooLarge(strict.MaxFileSize)
-	}
-	if err != nil {
-		return unreadable(path, err)
-	}
-	return nil
 }
 
 // readDirectory reads the manifests in a directory and below it.
@@ -150,9 +138,9 @@ func (r *manifestReader) manifestsIn(dir string) ([]string, error) {
 			return unreadable(name, err)
 		case d.IsDir() && name != dir && strings.HasPrefix(d.Name(), "."):
 			return filepath.SkipDir
-		case d.IsDir() && isChart(name):
+		case d.IsDir() && exists(filepath.Join(name, "Chart.yaml")):
 			charts = append(charts, fmt.Errorf("%s is a Helm chart. Use what it renders:\n  helm template %s | %s",
-				printable.Text(name), simulate.Quote(name), r.onStdin))
+				printable.Text(name), simulate.Quote(name), onStdin[r.cmd.Name()]))
 			return filepath.SkipDir
 		case isKustomization(name):
 		case isFile(name, d) && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
@@ -166,12 +154,6 @@ func (r *manifestReader) manifestsIn(dir string) ([]string, error) {
 // isKustomization reports whether a file says how kustomize combines others.
 func isKustomization(name string) bool {
 	return slices.Contains([]string{"kustomization.yaml", "kustomization.yml"}, filepath.Base(name))
-}
-
-// isChart reports whether a directory is a Helm chart.
-func isChart(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, "Chart.yaml"))
-	return err == nil
 }
 
 // isFile reports whether a directory entry is a file, or a link to one, as in the volume of a

@@ -109,16 +109,16 @@ func (o *measureOptions) measure(cmd *cobra.Command, args []string) error {
 
 // readMetrics reads a file of metrics.
 func readMetrics(cmd *cobra.Command, name string, m *measure.Metrics) error {
-	data, err := readFile(cmd, name, incident.MaxFile)
+	f, err := readFile(cmd, name, incident.MaxFile)
 	if err == nil {
-		err = m.Read(data)
+		err = m.Read(f.Data)
 	}
-	if err != nil {
-		return fmt.Errorf("--prometheus: %s:%w", printable.Text(name), err)
-	}
-	if m.Empty() {
+	switch name = printable.Text(name); {
+	case err != nil:
+		return fmt.Errorf("--prometheus: %s:%w", name, err)
+	case m.Empty():
 		return fmt.Errorf("--prometheus: %s has no metric that measure reads: see docs/measure.md for the queries",
-			printable.Text(name))
+			name)
 	}
 	return nil
 }

@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -29,31 +27,24 @@ func readMeasured(cmd *cobra.Command, name string, manifests []input.File, o mea
 		}
 		return measureFiles(cmd, pods, o), nil
 	}
-	data, err := readFile(cmd, name, incident.MaxFile)
+	f, err := readFile(cmd, name, incident.MaxFile)
+	name = printable.Text(f.Name)
+	r := &measure.Report{}
+	switch {
+	case err != nil:
+	case isMeasurement(f.Data):
+		file := strict.JSONFile{Name: f.Name, Data: f.Data, What: "the JSON of probesim measure", Open: true}
+		err = file.Decode(r)
+	default:
+		if r = measureFiles(cmd, []input.File{f}, o); len(r.Workloads) == 0 {
+			err = fmt.Errorf("%s has no pods, and is not the JSON of probesim measure\nSave one of these:\n"+
+				"  kubectl get pods,events -n NAMESPACE -o json\n  probesim measure pods.json -o json", name)
+		} else if !r.Measured() {
+			err = fmt.Errorf("nothing is measured: 'probesim measure %s' says why for each container", name)
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("--measured: %w", err)
-	}
-	name = filepath.ToSlash(name)
-	if name == "-" {
-		name = "stdin"
-	}
-	if isMeasurement(data) {
-		r := &measure.Report{}
-		file := strict.JSONFile{Name: name, Data: data, What: "the JSON of probesim measure", Open: true}
-		if err := file.Decode(r); err != nil {
-			return nil, fmt.Errorf("--measured: %w", err)
-		}
-		return r, nil
-	}
-	r := measureFiles(cmd, []input.File{{Name: name, Data: data}}, o)
-	if len(r.Workloads) == 0 {
-		return nil, fmt.Errorf("--measured: %s has no pods, and is not the JSON of probesim measure\nSave one of "+
-			"these:\n  kubectl get pods,events -n NAMESPACE -o json\n  probesim measure pods.json -o json",
-			printable.Text(name))
-	}
-	if !r.Measured() {
-		return nil, errors.New("--measured: nothing is measured: 'probesim measure " + printable.Text(name) +
-			"' says why for each container")
 	}
 	return r, nil
 }

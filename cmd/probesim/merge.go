@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"probesim.dev/explore"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/strict"
@@ -82,10 +83,10 @@ func mergeFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
 
 func (o *exploreOptions) writeMerged(cmd *cobra.Command, results []*explore.Result) error {
 	var all []*scenarios.Scenario
-	var data []byte
+	var text input.File
 	if o.file != "" {
 		var err error
-		if data, err = readManifest(cmd, o.file); err != nil {
+		if text, err = readManifest(cmd, o.file); err != nil {
 			return err
 		}
 		if all, _, err = o.load(cmd, o.file); err != nil {
@@ -96,7 +97,7 @@ func (o *exploreOptions) writeMerged(cmd *cobra.Command, results []*explore.Resu
 		if i > 0 {
 			fmt.Fprintln(cmd.OutOrStdout())
 		}
-		if data == nil {
+		if o.file == "" {
 			w := cmd.OutOrStdout()
 			if err := explore.Text(terminal.Safe(w), r,
 				explore.TextOptions{Options: terminal.Options(w), All: o.all}); err != nil {
@@ -108,8 +109,8 @@ func (o *exploreOptions) writeMerged(cmd *cobra.Command, results []*explore.Resu
 		if k < 0 {
 			return fmt.Errorf("%s has no scenario %q", printable.Text(o.file), r.Scenario)
 		}
-		e := exploration{explore.Subject{Plan: all[k].Plan(r.Kubernetes, nil), Off: r.Off, JudgeAll: r.JudgeAll}, data}
-		if err := o.writeText(cmd, &e, r); err != nil {
+		subject := explore.Subject{Plan: all[k].Plan(r.Kubernetes, nil), Off: r.Off, JudgeAll: r.JudgeAll}
+		if err := o.writeText(cmd, &exploration{subject, text.Data}, r); err != nil {
 			return err
 		}
 	}
@@ -121,12 +122,12 @@ func (o *exploreOptions) writeMerged(cmd *cobra.Command, results []*explore.Resu
 func readExplorations(cmd *cobra.Command, paths []string) (parts [][]*explore.Result, engine string, err error) {
 	var errs []error
 	for _, path := range paths {
-		data, err := readFile(cmd, path, maxResult)
+		text, err := readFile(cmd, path, maxResult)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		file := strict.JSONFile{Name: path, Data: data, What: "the JSON output of 'probesim explore'",
+		file := strict.JSONFile{Name: path, Data: text.Data, What: "the JSON output of 'probesim explore'",
 			APIVersion: format.APIVersion, Kind: explorationsKind}
 		var f explorationsFile
 		err = file.Decode(&f)

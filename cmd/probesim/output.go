@@ -13,6 +13,23 @@ import (
 	"probesim.dev/internal/show/findings"
 )
 
+// reportOutputs are the formats of a report about manifests.
+var reportOutputs = []string{"table", "json", "markdown", "html", "github", "sarif", "junit"}
+
+// reportFormats ends the list of these formats in a help text, and begins that of the exit codes.
+const reportFormats = `
+  json       stable JSON, described in docs/json.md
+  markdown   tables for a pull request
+  github     annotations for GitHub Actions, and tables in the job summary
+  sarif      findings for code scanning
+  junit      a JUnit report for CI systems
+
+Exit codes:`
+
+// manifestExits ends the help text of a command that reads manifests.
+const manifestExits = `
+  2    invalid usage or an invalid manifest, or one that cannot be simulated` + usualExits
+
 // answer is the result of a command, in all formats.
 type answer struct {
 	json     any

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -73,15 +72,15 @@ const replayExamples = `  # Draw the timeline of a witness
   probesim replay witnesses/web-5d194352082d.json -o jsonl --verbose`
 
 func replayWitness(cmd *cobra.Command, path string, o runOptions) error {
-	w, s, changed, err := loadWitness(cmd, path, o)
+	w, err := loadWitness(cmd, path, o)
 	if err != nil {
 		return err
 	}
-	plan, chooser, err := s.Replay(w.Change)
-	if err != nil {
+	if _, err := w.repeat(); err != nil {
 		return err
 	}
-	if _, err := repeated(w, s, changed); err != nil {
+	plan, chooser, err := w.subject.Replay(w.Change)
+	if err != nil {
 		return err
 	}
 	for _, line := range w.Change.Lines() {
@@ -99,12 +98,12 @@ func replayWitness(cmd *cobra.Command, path string, o runOptions) error {
 	return ended(outcome, err)
 }
 
-// repeated repeats the run of a witness, and returns an error if the trace is another one.
-func repeated(w *explore.Witness, s *explore.Subject, changed string) (*explore.Run, error) {
-	run := s.Run(w.Change, false)
+// repeat repeats the run of a witness, and returns an error if the trace is another one.
+func (w *witness) repeat() (*explore.Run, error) {
+	run := w.subject.Run(w.Change, false)
 	hash := trace.Hash(run.Records)
 	failed := func(path, format string, args ...any) (*explore.Run, error) {
-		return nil, &exitError{exitFailed, fmt.Errorf("%w%s", w.Errorf(path, format, args...), changed)}
+		return nil, &exitError{exitFailed, fmt.Errorf("%w%s", w.Errorf(path, format, args...), w.changed)}
 	}
 	if hash != w.TraceHash && run.Err != nil {
 		return failed("change", "the run ends with an error: %v", run.Err)
@@ -127,11 +126,12 @@ func compareWitnesses(cmd *cobra.Command, paths []string, o runOptions) error {
 	d := &report.Diff{}
 	var runs []diff.Run
 	for _, path := range paths {
-		w, s, changed, err := loadWitness(cmd, path, o)
+		w, err := loadWitness(cmd, path, o)
 		if err != nil {
 			return err
 		}
-		run, err := repeated(w, s, changed)
+		s := w.subject
+		run, err := w.repeat()
 		if err != nil {
 			return err
 		}
@@ -155,40 +155,49 @@ func compareWitnesses(cmd *cobra.Command, paths []string, o runOptions) error {
 // short returns the first digits of a hash.
 func short(hash string) string { return printable.Text(hash[:min(len(hash), 12)]) }
 
-// loadWitness loads a witness and the scenario that it is about. changed says what may be the
-// reason if the trace is another one.
-func loadWitness(cmd *cobra.Command, path string, o runOptions) (w *explore.Witness, s *explore.Subject,
-	changed string, err error) {
-	data, err := readManifest(cmd, path)
+// witness is a witness with the scenario that it is about.
+type witness struct {
+	*explore.Witness
+	subject *explore.Subject
+	text    []byte // of the scenario file
+	changed string // what may be the reason if the trace is another one
+}
+
+// loadWitness loads a witness and the scenario that it is about.
+func loadWitness(cmd *cobra.Command, path string, o runOptions) (*witness, error) {
+	f, err := readManifest(cmd, path)
 	if err != nil {
-		return nil, nil, "", err
+		return nil, err
 	}
-	if w, err = explore.ReadWitness(path, data); err != nil {
-		return nil, nil, "", err
+	w, err := explore.ReadWitness(path, f.Data)
+	if err != nil {
+		return nil, err
 	}
 	file := cmp.Or(o.file, w.File)
 	text, err := readManifest(cmd, file)
 	if err != nil {
-		if _, statErr := os.Stat(file); statErr != nil && o.file == "" {
+		if o.file == "" && !exists(file) {
 			err = w.Errorf("file", "%v: name the scenario file of the witness with --file", err)
 		}
-		return nil, nil, "", err
+		return nil, err
 	}
 	all, _, err := o.load(cmd, file)
 	if err != nil {
-		return nil, nil, "", err
+		return nil, err
 	}
-	if s, err = w.Subject(all); err != nil {
-		return nil, nil, "", err
+	s, err := w.Subject(all)
+	if err != nil {
+		return nil, err
 	}
 	if _, _, err := s.Replay(w.Change); err != nil {
-		return nil, nil, "", w.Errorf("change", "%v", err)
+		return nil, w.Errorf("change", "%v", err)
 	}
+	changed := ""
 	switch {
-	case !w.Matches(text):
+	case !w.Matches(text.Data):
 		changed = ": " + printable.Text(file) + " has changed since"
 	case w.Engine != version():
 		changed = ": the witness is of probesim " + printable.Text(w.Engine) + ", and this is " + version()
 	}
-	return w, s, changed, nil
+	return &witness{w, s, text.Data, changed}, nil
 }

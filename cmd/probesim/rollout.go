@@ -127,19 +127,11 @@ allow losses only with --allow-annotations.
 
 Output formats:
   table      the verdict and tables for a terminal (default)
-  json       stable JSON, described in docs/json.md
-  markdown   tables for a pull request
-  html       a page with the verdict and the picture of the worst run
-  github     annotations for GitHub Actions, and tables in the job summary
-  sarif      findings for code scanning
-  junit      a JUnit report for CI systems
-
-Exit codes:
+  html       a page with the verdict and the picture of the worst run` + reportFormats + `
   0    the rollout completes and loses nothing, or what --require lets it lose;
        or --seed drew a run
   1    it loses requests or never completes, or a requirement is not met; or new
-       pods may wait for what the old ones have, and --require is not there
-  2    invalid usage or an invalid manifest, or one that cannot be simulated` + usualExits
+       pods may wait for what the old ones have, and --require is not there` + manifestExits
 
 const rolloutExamples = `  # Does a restart lose requests?
   probesim rollout web.yaml --rps 200
@@ -223,7 +215,7 @@ func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
 	if err != nil {
 		return err
 	}
-	files, err := newManifestReader(cmd, false).read(paths)
+	files, err := readManifests(cmd, false, paths...)
 	if err != nil {
 		return o.annotate(cmd, err)
 	}
@@ -258,7 +250,7 @@ func (o *rolloutFlags) readFrom(cmd *cobra.Command) ([]input.File, error) {
 	if len(o.from) == 0 {
 		return nil, nil
 	}
-	from, err := newManifestReader(cmd, false).read(o.from)
+	from, err := readManifests(cmd, false, o.from...)
 	if err != nil {
 		err = o.annotate(cmd, fmt.Errorf("--from: %w", err))
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -70,18 +69,13 @@ const shrinkExamples = `  # Write the smallest scenario to a file
   # Keep one of several findings
   probesim shrink witnesses/web-5d194352082d.json --finding ready-needs-started`
 
-func shrinkWitness(cmd *cobra.Command, witness string, o shrinkOptions) error {
+func shrinkWitness(cmd *cobra.Command, path string, o shrinkOptions) error {
 	if o.out == "" {
 		if err := ignored(cmd, "without --out", "force"); err != nil {
 			return err
 		}
 	}
-	w, s, changed, err := loadWitness(cmd, witness, o.runOptions)
-	if err != nil {
-		return err
-	}
-	file := cmp.Or(o.file, w.File)
-	data, err := readManifest(cmd, file)
+	w, err := loadWitness(cmd, path, o.runOptions)
 	if err != nil {
 		return err
 	}
@@ -90,20 +84,21 @@ func shrinkWitness(cmd *cobra.Command, witness string, o shrinkOptions) error {
 			return err
 		}
 	}
-	if _, err := repeated(w, s, changed); err != nil {
-		return err
+	if _, err := w.repeat(); err != nil {
+		return &exitError{exitUsage, err}
 	}
+	dir := filepath.Dir(cmp.Or(o.file, w.File))
 	readFile := func(name string) ([]byte, error) {
-		return loadOptions(cmd).Read(path.Join(path.Dir(filepath.ToSlash(file)), name), false)
+		return loadOptions(cmd).Read(filepath.ToSlash(filepath.Join(dir, name)), false)
 	}
 	var lines atomic.Int64
-	lines.Store(int64(strings.Count(string(data), "\n")))
+	lines.Store(int64(strings.Count(string(w.text), "\n")))
 	progress := terminal.NewLine(cmd.ErrOrStderr(), false,
 		func() string { return fmt.Sprintf("%d lines", lines.Load()) })
 	defer progress.Stop()
 	search, stop := context.WithTimeout(cmd.Context(), o.limit)
 	defer stop()
-	small, err := s.Shrink(cmd.Context(), w.Change, data,
+	small, err := w.subject.Shrink(cmd.Context(), w.Change, w.text,
 		explore.ShrinkOptions{Finding: o.finding, Trials: maxTrials, ReadFile: readFile, Enough: func() bool {
 			return search.Err() != nil
 		},
@@ -124,7 +119,7 @@ func shrinkWitness(cmd *cobra.Command, witness string, o shrinkOptions) error {
 		_, err := cmd.OutOrStdout().Write(small.File)
 		return err
 	}
-	return o.write(cmd, small, w)
+	return o.write(cmd, small, w.Witness)
 }
 
 // write writes the smallest scenario, and beside it the witness that it needs.

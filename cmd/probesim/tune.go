@@ -90,18 +90,10 @@ Output formats:
              --details also the check before and after
   patch      strategic merge patches for 'kubectl patch --patch-file'
   yaml       the manifests with the fields changed in place; comments stay
-  json       stable JSON, described in docs/json.md
-  markdown   tables for a pull request
   html       a page with the check before and after, or with the worst rollout
-             before and after
-  github     annotations for GitHub Actions, and tables in the job summary
-  sarif      requirements that are not met, for code scanning
-  junit      a JUnit report for CI systems
-
-Exit codes:
+             before and after` + reportFormats + `
   0    there are settings that meet the requirements
-  1    no setting meets the requirements of a workload
-  2    invalid usage or an invalid manifest, or one that cannot be simulated` + usualExits
+  1    no setting meets the requirements of a workload` + manifestExits
 
 const tuneExamples = `  # Find settings for a program that takes up to 70 s to start
   probesim tune deployment.yaml --require 'start>=70s'
@@ -137,7 +129,7 @@ func tuneManifests(cmd *cobra.Command, paths []string, o tuneOptions) error {
 		return err
 	}
 	var t tuned
-	if t.files, err = newManifestReader(cmd, false).read(paths); err != nil {
+	if t.files, err = readManifests(cmd, false, paths...); err != nil {
 		return err
 	}
 	if t.changed = t.files; containers {

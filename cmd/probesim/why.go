@@ -61,8 +61,8 @@ func newWhy() *cobra.Command {
 	for _, other := range []string{"restart", "ready", "at", "pod", "container"} {
 		cmd.MarkFlagsMutuallyExclusive("lost", other)
 	}
-	cmd.RegisterFlagCompletionFunc("pod", o.completePod)
-	cmd.RegisterFlagCompletionFunc("container", o.completeContainer)
+	cmd.RegisterFlagCompletionFunc("pod", o.completePart(false))
+	cmd.RegisterFlagCompletionFunc("container", o.completePart(true))
 	return cmd
 }
 
