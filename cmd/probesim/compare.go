@@ -1,7 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -12,6 +17,12 @@ import (
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/require"
+	"probesim.dev/internal/runner"
+	"probesim.dev/internal/runner/pool"
+	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/strict"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 )
 
 // compareOptions are the flags of compare.
@@ -185,4 +196,101 @@ func (o *compareOptions) read(cmd *cobra.Command, paths []string) (before, after
 	}
 	after, afterErr := readManifests(cmd, false, last)
 	return before, after, errors.Join(err, afterErr)
+}
+
+// pairs returns the runs of the scenarios with each manifest, in the same order.
+func (o *compareOptions) pairs(cmd *cobra.Command, before, after []input.File) (pairs [2][]*runner.Job, err error) {
+	if o.scenario == "" {
+		return pairs, nil
+	}
+	s := o.run.Selection
+	s.Versions = o.versions
+	for i, files := range [][]input.File{before, after} {
+		options := loadOptions(cmd)
+		for _, f := range files {
+			options.Instead = append(options.Instead, scenarios.Source(f))
+		}
+		all, err := options.Load(o.scenario)
+		if err == nil {
+			pairs[i], err = s.Jobs(all)
+		}
+		if err != nil {
+			return pairs, nothing("compared", err)
+		}
+		if !usesWorkload(all, options.Instead) {
+			return pairs, fmt.Errorf("nothing was compared: no scenario in %s uses a workload in %s",
+				printable.Text(o.scenario), listed(files))
+		}
+	}
+	return pairs, nil
+}
+
+func usesWorkload(all []*scenarios.Scenario, sources []scenarios.Source) bool {
+	var names []string
+	for _, source := range sources {
+		if m, err := manifests.Read(source.Name, source.Data); err == nil {
+			for _, w := range m.Workloads {
+				names = append(names, w.Name)
+			}
+		}
+	}
+	return slices.ContainsFunc(all, func(s *scenarios.Scenario) bool {
+		return slices.ContainsFunc(s.Spec.Pods, func(p format.Pod) bool { return slices.Contains(names, p.Name) })
+	})
+}
+
+// runPairs runs the scenarios with both manifests, and compares the runs.
+func (o *compareOptions) runPairs(cmd *cobra.Command, pairs [2][]*runner.Job) ([]compare.Scenario, error) {
+	if len(pairs[0]) > 0 {
+		defer watchMemory(cmd, o.run.Memory)()
+	}
+	list, err := runner.Pairs(cmd.Context(), pairs[0], pairs[1], pool.Options{Parallel: o.parallel}, cmd.ErrOrStderr())
+	return list, broken(err)
+}
+
+// gitFile returns the content that a file has at a ref of its git repository, such as a branch or a
+// commit.
+//
+// The name of an object is the only argument that a user decides. It cannot be an option, because
+// the ref does not begin with a hyphen. cat-file runs no filters and no programs that the
+// configuration of the repository names.
+func gitFile(ctx context.Context, ref, path string) ([]byte, error) {
+	if ref == "" || strings.HasPrefix(ref, "-") || strings.ContainsAny(ref, ":\x00\n") {
+		return nil, fmt.Errorf("--before-ref: %s is not the name of a branch, a tag or a commit", strict.Quote(ref))
+	}
+	git, err := exec.LookPath("git")
+	if err != nil {
+		return nil, errors.New("--before-ref requires git, which is not in PATH: write the file of the ref to disk, " +
+			"and pass it as BEFORE")
+	}
+	dir, name := filepath.Split(path)
+	var out, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, git, "cat-file", "blob", ref+":./"+name)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &capped{&out, strict.MaxFileSize + 1}, &capped{&stderr, 1000}
+	switch err := cmd.Run(); {
+	case out.Len() > strict.MaxFileSize:
+		return nil, fmt.Errorf("%s at %s is larger than %d MiB", printable.Text(path), printable.Text(ref),
+			strict.MaxFileSize>>20)
+	case err != nil:
+		reason := strings.TrimPrefix(strings.TrimSpace(stderr.String()), "fatal: ")
+		if reason == "" {
+			reason = err.Error()
+		}
+		return nil, fmt.Errorf("git does not find %s at %s: %s", printable.Text(path), printable.Text(ref),
+			printable.Text(reason))
+	}
+	return out.Bytes(), nil
+}
+
+// capped keeps the first bytes that are written, and drops the others.
+type capped struct {
+	to   *bytes.Buffer
+	left int
+}
+
+func (c *capped) Write(p []byte) (int, error) {
+	n := min(len(p), c.left)
+	c.left -= n
+	c.to.Write(p[:n])
+	return len(p), nil
 }

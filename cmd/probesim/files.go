@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,11 +14,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/files"
+	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/scenarios/whatif"
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 )
 
 // readManifest reads a file of manifests or of a scenario, or stdin if the path is -.
@@ -115,4 +122,249 @@ func exists(path string) bool {
 // unreadable adds the path to an error of a file system.
 func unreadable(path string, err error) error {
 	return fmt.Errorf("%s: cannot be read: %w", printable.Text(path), input.Reason(err))
+}
+
+// loadAny loads the scenarios of files, or the scenario of a manifest and the events of --app. It
+// returns false if it has printed the scenario instead.
+func (o *runOptions) loadAny(cmd *cobra.Command, paths []string) (all []*scenarios.Scenario, invalid scenarios.Errors,
+	run bool, err error) {
+	m, err := o.manifest(cmd, paths)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	if m == nil {
+		all, invalid, err = o.load(cmd, paths...)
+		return all, invalid, true, err
+	}
+	s, file, err := whatif.Scenario(*m)
+	if err == nil && o.printScenario {
+		_, err = cmd.OutOrStdout().Write(file.Bytes())
+	}
+	if err != nil || o.printScenario {
+		return nil, nil, false, err
+	}
+	s.Command = []string{paths[0]}
+	for _, word := range o.words() {
+		s.Command = append(s.Command, "--app", word)
+	}
+	return []*scenarios.Scenario{s}, nil, true, nil
+}
+
+// manifest returns the manifest to run, or nil if the paths are scenarios: without --app and
+// --print-scenario, a manifest is a single file with workloads and no Scenario.
+func (o *runOptions) manifest(cmd *cobra.Command, paths []string) (*whatif.Options, error) {
+	asked := len(o.words()) > 0 || o.printScenario
+	switch {
+	case len(paths) != 1 && asked:
+		return nil, errors.New("--app and --print-scenario take one manifest: specify one file, or - for stdin")
+	case len(paths) != 1, paths[0] == "-" && !asked:
+		return nil, nil
+	}
+	f, err := readManifest(cmd, paths[0])
+	hasScenario := bytes.Contains(f.Data, []byte(format.APIVersion))
+	switch {
+	case !asked && (err != nil || hasScenario || !hasWorkloads(f)):
+		return nil, nil // the loader says what is wrong
+	case err != nil:
+		return nil, err
+	case hasScenario:
+		return nil, fmt.Errorf("%s has a Scenario, and --app takes a manifest without one: write the events into its "+
+			"behavior", printable.Text(f.Name))
+	}
+	m := &whatif.Options{Manifest: f.Name, Data: f.Data, Words: o.words()}
+	if paths[0] != "-" && !input.IsPipe(paths[0]) {
+		m.File, err = relative(".", paths[0])
+	}
+	return m, err
+}
+
+// hasWorkloads reports whether a file is a valid manifest with workloads.
+func hasWorkloads(f input.File) bool {
+	m, err := manifests.Read(f.Name, f.Data)
+	return err == nil && len(m.Workloads) > 0
+}
+
+// load loads the scenarios. The path - stands for stdin. With --keep-going, load returns the
+// scenarios of valid files, and the errors of the others in invalid. It returns err if there is
+// nothing to run.
+func (o *runOptions) load(cmd *cobra.Command, paths ...string) (all []*scenarios.Scenario, invalid scenarios.Errors,
+	err error) {
+	options := loadOptions(cmd)
+	options.KeepGoing = o.keepGoing
+	if slices.Contains(paths, "-") {
+		f, err := readManifest(cmd, "-")
+		if err != nil {
+			return nil, nil, err
+		}
+		options.Stdin = f.Data
+	}
+	all, err = options.Load(paths...)
+	if !o.keepGoing {
+		return all, nil, err
+	}
+	if len(all) == 0 || err != nil && !errors.As(err, &invalid) {
+		return nil, nil, err
+	}
+	return all, invalid, nil
+}
+
+// withInvalid adds the errors of invalid files to the result of a command.
+func withInvalid(err error, invalid scenarios.Errors) error {
+	if len(invalid) == 0 {
+		return err
+	}
+	text := fmt.Errorf("the scenarios of invalid files were not run\n%w", invalid)
+	coded, is := errors.AsType[*exitError](err)
+	if !is {
+		coded = &exitError{exitUsage, err}
+	}
+	if coded.err != nil {
+		text = fmt.Errorf("%w\n%w", coded.err, text)
+	}
+	return &exitError{max(coded.code, exitUsage), text}
+}
+
+// manifestReader reads the manifests that a command line names.
+type manifestReader struct {
+	cmd        *cobra.Command
+	allowEmpty bool // a file without an object or a directory without manifests is no error
+
+	files  []input.File
+	others []string // files without an object of Kubernetes
+	errs   []error
+}
+
+// readManifests reads files, the manifests in directories, and stdin. It names the files that it
+// passes over. With allowEmpty, it passes over the same named files as in a directory: a tool that
+// names the changed files of a directory gets the result of the directory.
+func readManifests(cmd *cobra.Command, allowEmpty bool, paths ...string) ([]input.File, error) {
+	r := manifestReader{cmd: cmd, allowEmpty: allowEmpty}
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		switch {
+		case path == "-":
+			data, err := input.Stream(cmd.InOrStdin(), incident.MaxFile)
+			r.add("stdin", data, err)
+		case err == nil && info.IsDir():
+			r.readDirectory(path)
+		// for example what a template renders
+		case err == nil && info.Size() == 0 && info.Mode().IsRegular() && allowEmpty:
+		case err == nil && allowEmpty && isKustomization(path):
+		default:
+			r.readFile(path, allowEmpty, true)
+		}
+	}
+	if len(r.others) > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: passed over %s: no apiVersion and kind\n", printable.Few(r.others))
+	}
+	return r.files, errors.Join(r.errs...)
+}
+
+// add adds a file, or the error of reading it. Only the JSON of kubectl get may be longer than
+// other files, since no more than a part of it is parsed.
+func (r *manifestReader) add(name string, data []byte, err error) {
+	if err == nil && len(data) > strict.MaxFileSize && !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		err = input.TooLarge(strict.MaxFileSize)
+	}
+	if err != nil {
+		r.errs = append(r.errs, unreadable(name, err))
+		return
+	}
+	r.files = append(r.files, input.File{Name: filepath.ToSlash(name), Data: data})
+}
+
+// readFile reads a file. It may pass over one without an object of Kubernetes, such as the values
+// of a chart.
+func (r *manifestReader) readFile(path string, mayPass, named bool) {
+	data, err := []byte(nil), error(nil)
+	other := mayPass && isLargeOther(path)
+	if !other {
+		data, err = files.Of(r.cmd.Context()).Read(path, incident.MaxFile, named)
+		other = err == nil && mayPass && !hasObject(data)
+	}
+	if other {
+		r.others = append(r.others, printable.Text(path))
+		return
+	}
+	r.add(path, data, err)
+}
+
+// readDirectory reads the manifests in a directory and below it.
+func (r *manifestReader) readDirectory(dir string) {
+	names, err := r.manifestsIn(dir)
+	if err != nil {
+		r.errs = append(r.errs, err)
+		return
+	}
+	before := len(r.files) + len(r.errs)
+	for _, name := range names {
+		r.readFile(name, true, false)
+	}
+	if len(r.files)+len(r.errs) == before && !r.allowEmpty {
+		r.errs = append(r.errs, fmt.Errorf("%s has no YAML or JSON file with an object of Kubernetes",
+			printable.Text(dir)))
+	}
+}
+
+// hasObject reports whether a file can have an object of Kubernetes. Other files in a directory do
+// not have to be valid YAML.
+func hasObject(data []byte) bool {
+	return bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind"))
+}
+
+// isLargeOther reports whether a file is too large for a manifest, and its beginning has nothing of
+// an object of Kubernetes.
+func isLargeOther(name string) bool {
+	info, err := os.Stat(name)
+	if err != nil || info.Size() <= strict.MaxFileSize {
+		return false
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	beginning := make([]byte, 64<<10)
+	n, err := io.ReadFull(f, beginning)
+	return err == nil && !bytes.Contains(beginning[:n], []byte("apiVersion"))
+}
+
+// manifestsIn returns the YAML and JSON files in a directory and below it, sorted. It passes over
+// hidden directories, and over the files that say how kustomize combines the others. A Helm chart
+// is an error: its templates are no manifests.
+func (r *manifestReader) manifestsIn(dir string) ([]string, error) {
+	var names []string
+	var charts []error
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return unreadable(name, err)
+		case d.IsDir() && name != dir && strings.HasPrefix(d.Name(), "."):
+			return filepath.SkipDir
+		case d.IsDir() && exists(filepath.Join(name, "Chart.yaml")):
+			charts = append(charts, fmt.Errorf("%s is a Helm chart. Use what it renders:\n  helm template %s | %s",
+				printable.Text(name), simulate.Quote(name), onStdin[r.cmd.Name()]))
+			return filepath.SkipDir
+		case isKustomization(name):
+		case isFile(name, d) && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
+			names = append(names, name)
+		}
+		return nil
+	})
+	return names, errors.Join(append(charts, err)...)
+}
+
+// isKustomization reports whether a file says how kustomize combines others.
+func isKustomization(name string) bool {
+	return slices.Contains([]string{"kustomization.yaml", "kustomization.yml"}, filepath.Base(name))
+}
+
+// isFile reports whether a directory entry is a file, or a link to one, as in the volume of a
+// ConfigMap.
+func isFile(name string, d fs.DirEntry) bool {
+	if d.Type()&fs.ModeSymlink == 0 {
+		return d.Type().IsRegular()
+	}
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
 }
