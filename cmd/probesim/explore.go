@@ -220,16 +220,11 @@ func (o *exploreOptions) exploreAll(ctx context.Context, cmd *cobra.Command,
 			break
 		}
 		r, err := o.explore(ctx, &e, cmd.ErrOrStderr())
-		if err != nil {
-			if ctx.Err() != nil {
-				break
-			}
-			return nil, &exitError{exitBroken, fmt.Errorf("%s: %w", e.subject.Plan.Scenario.Metadata.Name, err)}
-		}
-		if r.Runs == 0 && ctx.Err() != nil { // not explored at all
-			break
-		}
 		switch {
+		case ctx.Err() != nil && (err != nil || r.Runs == 0): // not explored at all
+			return results, nil
+		case err != nil:
+			return nil, &exitError{exitBroken, fmt.Errorf("%s: %w", e.subject.Plan.Scenario.Metadata.Name, err)}
 		case cmd.Context().Err() != nil:
 			r.Ended = "an interrupt"
 		case ctx.Err() != nil:

@@ -114,8 +114,10 @@ const incidentExamples = `  # Say why a pod was restarted
   probesim incident cluster.json --redact -o markdown`
 
 func (o *incidentOptions) show(cmd *cobra.Command, args []string) error {
-	if o.scenario == "" && (o.force || o.container != "" || cmd.Flags().Changed("time")) {
-		return usage("--force, --container and --time require --scenario")
+	if o.scenario == "" {
+		if err := ignored(cmd, "without --scenario", "force", "container", "time"); err != nil {
+			return err
+		}
 	}
 	recordings, err := o.read(cmd, args)
 	if err != nil {
@@ -196,8 +198,10 @@ func isPlugin() bool { return strings.HasPrefix(filepath.Base(os.Args[0]), "kube
 
 // read reads the files, and gets from the cluster the pods among the arguments.
 func (o *incidentOptions) read(cmd *cobra.Command, args []string) (list []input.File, err error) {
-	if o.cluster.flags() && !o.cluster.on && !isPlugin() {
-		return nil, usage("--namespace, --context and --kubeconfig require --from-cluster")
+	if !o.cluster.on && !isPlugin() {
+		if err := ignored(cmd, "without --from-cluster", "namespace", "context", "kubeconfig"); err != nil {
+			return nil, err
+		}
 	}
 	var pods []string
 	var errs []error

@@ -36,11 +36,6 @@ func (o *clusterOptions) addTo(flags *pflag.FlagSet) {
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "The configuration `file` of kubectl, with --from-cluster.")
 }
 
-// flags reports whether a flag about the cluster is set.
-func (o *clusterOptions) flags() bool {
-	return o.namespace != "" || o.context != "" || o.kubeconfig != ""
-}
-
 // clusterTimeout is how long a command of kubectl may take.
 const clusterTimeout = 30 * time.Second
 

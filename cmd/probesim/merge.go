@@ -10,7 +10,6 @@ import (
 	"probesim.dev/explore"
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
-	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/format"
@@ -97,20 +96,16 @@ func (o *exploreOptions) writeMerged(cmd *cobra.Command, results []*explore.Resu
 		if i > 0 {
 			fmt.Fprintln(cmd.OutOrStdout())
 		}
-		if o.file == "" {
-			w := cmd.OutOrStdout()
-			if err := explore.Text(terminal.Safe(w), r,
-				explore.TextOptions{Options: terminal.Options(w), All: o.all}); err != nil {
-				return err
+		e := &exploration{}
+		if o.file != "" {
+			k := slices.IndexFunc(all, func(s *scenarios.Scenario) bool { return s.Metadata.Name == r.Scenario })
+			if k < 0 {
+				return fmt.Errorf("%s has no scenario %q", printable.Text(o.file), r.Scenario)
 			}
-			continue
+			e.subject = explore.Subject{Plan: all[k].Plan(r.Kubernetes, nil), Off: r.Off, JudgeAll: r.JudgeAll}
+			e.data = text.Data
 		}
-		k := slices.IndexFunc(all, func(s *scenarios.Scenario) bool { return s.Metadata.Name == r.Scenario })
-		if k < 0 {
-			return fmt.Errorf("%s has no scenario %q", printable.Text(o.file), r.Scenario)
-		}
-		subject := explore.Subject{Plan: all[k].Plan(r.Kubernetes, nil), Off: r.Off, JudgeAll: r.JudgeAll}
-		if err := o.writeText(cmd, &exploration{subject, text.Data}, r); err != nil {
+		if err := o.writeText(cmd, e, r); err != nil {
 			return err
 		}
 	}

@@ -25,15 +25,10 @@ import (
 // rolloutFlags are the flags of rollout.
 type rolloutFlags struct {
 	manifestFlags
-	router            string
-	change            rollout.Change
-	latency           value.Interval
-	rate              float64
-	from              []string
-	workload, service string
-	seed, lost        int
-	replicas, runs    int
-	also              alsoFiles
+	rollout.Options
+	from                 []string
+	seed, lost, replicas int
+	also                 alsoFiles
 }
 
 func newRollout() *cobra.Command {
@@ -57,7 +52,7 @@ func newRollout() *cobra.Command {
 	o.addTraffic(cmd)
 	o.addTo(cmd, appRolloutUsage)
 	addRequire(cmd, &o.require, "What must hold: a list of `requirements` such as 'lost<=0, takes<=5m'.")
-	addFlag(cmd, &o.runs, "runs", "", "The `number` of random runs for each figure, up to 300 (default 100, and fewer "+
+	addFlag(cmd, &o.Runs, "runs", "", "The `number` of random runs for each figure, up to 300 (default 100, and fewer "+
 		"for more than 3 replicas)", between(1, 300))
 	addFlag(cmd, &o.seed, "seed", "", "Draw the run with this `seed`, and explain its greatest loss, instead of "+
 		"making many runs.", between(0, noMost))
@@ -76,18 +71,18 @@ var trafficFlags = []string{"from", "workload", "service", "router", "change", "
 // addTraffic adds the flags about the change, the requests and the program.
 func (o *rolloutFlags) addTraffic(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	addFlag(cmd, &o.router, "router", router.KubeProxy, "Where the requests come from: the `name` "+
+	addFlag(cmd, &o.Router, "router", router.KubeProxy, "Where the requests come from: the `name` "+
 		strings.Join(router.Names(), ", ")+"; or a load balancer such as 'gateway: add 30s..40s, remove 40s'.",
 		func(text string) (string, error) { return text, router.Check(text) })
-	addFlag(cmd, &o.change, "change", "restart", "The `change`: restart, undo or scale=N.", rollout.ParseChange)
+	addFlag(cmd, &o.Change, "change", "restart", "The `change`: restart, undo or scale=N.", rollout.ParseChange)
 	addFlag(cmd, &o.replicas, "replicas", "", "The `number` of replicas, instead of that in the manifests.",
 		between(1, noMost))
-	addFlag(cmd, &o.rate, "rps", "100", "Requests a second to the Service of each Deployment, a `number`.", parseRate)
-	addFlag(cmd, &o.latency, "latency", "10ms..50ms", "How long a request takes: a `duration` or a range.",
+	addFlag(cmd, &o.Rate, "rps", "100", "Requests a second to the Service of each Deployment, a `number`.", parseRate)
+	addFlag(cmd, &o.Latency, "latency", "10ms..50ms", "How long a request takes: a `duration` or a range.",
 		value.ParseInterval)
 	flags.StringArrayVar(&o.from, "from", nil, "The `manifest` before the change. You can repeat this flag.")
-	flags.StringVar(&o.workload, "workload", "", "Roll out only the Deployment with this `name`, or namespace/name.")
-	flags.StringVar(&o.service, "service", "",
+	flags.StringVar(&o.Workload, "workload", "", "Roll out only the Deployment with this `name`, or namespace/name.")
+	flags.StringVar(&o.Service, "service", "",
 		"Count only the requests to the Service with this `name`, and roll out only the Deployments behind it.")
 }
 
@@ -188,9 +183,8 @@ func (o *rolloutFlags) command(cmd *cobra.Command, paths []string) string {
 
 // options returns the options of the flags. The runs end with a context.
 func (o *rolloutFlags) options(ctx context.Context, cmd *cobra.Command) (r rollout.Options, err error) {
-	r = rollout.Options{Delays: o.delays, Router: o.router, Rate: o.rate, Runs: o.runs, Workload: o.workload,
-		Service: o.service, AllowAnnotations: o.allow, Change: o.change, Latency: o.latency, Require: o.require,
-		Profile: profile.Newest()}
+	r = o.Options
+	r.Delays, r.Require, r.AllowAnnotations, r.Profile = o.delays, o.require, o.allow, profile.Newest()
 	r.Each = func(n int, name string, do func(context.Context, int) error) error {
 		return doTasks(ctx, cmd, n, name, o.parallel, do)
 	}
@@ -261,7 +255,7 @@ func (o *rolloutFlags) readFrom(cmd *cobra.Command) ([]input.File, error) {
 func (o *rolloutFlags) invalid(cmd *cobra.Command, files []input.File, err error) error {
 	switch {
 	case errors.As(err, new(*exitError)):
-	case errors.Is(err, rollout.ErrNoDeployment) && o.workload == "":
+	case errors.Is(err, rollout.ErrNoDeployment) && o.Workload == "":
 		err = fmt.Errorf("%w in %s: rollout needs at least one", err, listed(files))
 	case errors.Is(err, rollout.ErrNoService):
 		err = fmt.Errorf("--service: %w", err)

@@ -253,10 +253,8 @@ func (o *runOptions) checkFlags(cmd *cobra.Command, paths []string) error {
 
 func (o *runOptions) options(cmd *cobra.Command) runner.Options {
 	return runner.Options{Format: o.output, Verbose: o.verbose, AllRuns: o.allRuns, Stdout: cmd.OutOrStdout(),
-		Stderr: cmd.ErrOrStderr(), Pool: o.pool()}
+		Stderr: cmd.ErrOrStderr(), Pool: pool.Options{Parallel: o.parallel}}
 }
-
-func (o *runOptions) pool() pool.Options { return pool.Options{Parallel: o.parallel} }
 
 // checkUpdate rejects flags that change the runs of the files, whose results an update writes, or
 // that hide the changes.
@@ -279,7 +277,7 @@ func (o *runOptions) checkUpdate(paths []string) error {
 // updateFiles runs the jobs and writes the observations into their files: into all files, or into
 // none if there is an error.
 func updateFiles(cmd *cobra.Command, jobs []*runner.Job, o runOptions) error {
-	seen, err := runner.Observe(cmd.Context(), jobs, o.pool(), cmd.ErrOrStderr())
+	seen, err := runner.Observe(cmd.Context(), jobs, pool.Options{Parallel: o.parallel}, cmd.ErrOrStderr())
 	switch {
 	case err != nil:
 		return broken(err)

@@ -18,14 +18,13 @@ import (
 	"probesim.dev/internal/show/report"
 )
 
-// eachDeployment visits the Deployments of valid manifests, with all Services.
-func eachDeployment(files []input.File, visit func(*manifests.Workload, []manifests.Service)) {
-	var services []manifests.Service
-	var list []*manifests.Workload
+// deployments returns the Deployments of valid manifests, and all Services. The command has reported
+// what is invalid.
+func deployments(files []input.File) (list []*manifests.Workload, services []manifests.Service) {
 	for _, f := range files {
 		m, err := manifests.Read(f.Name, f.Data)
 		if err != nil {
-			continue // the command has reported it
+			continue
 		}
 		services = append(services, m.Services...)
 		for i := range m.Workloads {
@@ -34,9 +33,7 @@ func eachDeployment(files []input.File, visit func(*manifests.Workload, []manife
 			}
 		}
 	}
-	for _, w := range list {
-		visit(w, services)
-	}
+	return list, services
 }
 
 // seeRollout names the command that rolls the Deployments behind a Service out, if there are any,
@@ -50,13 +47,11 @@ func seeRollout(cmd *cobra.Command, paths []string, files []input.File, r *check
 			}
 		}
 	}
-	found := len(required) > 0
-	if !slices.Contains(paths, "-") {
-		eachDeployment(files, func(w *manifests.Workload, services []manifests.Service) {
-			found = found || slices.ContainsFunc(services, func(s manifests.Service) bool { return s.Selects(w) })
-		})
-	}
-	if !found {
+	list, services := deployments(files)
+	behind := slices.ContainsFunc(list, func(w *manifests.Workload) bool {
+		return slices.ContainsFunc(services, func(s manifests.Service) bool { return s.Selects(w) })
+	})
+	if len(required) == 0 && (!behind || slices.Contains(paths, "-")) {
 		return
 	}
 	text := "Rollouts: probesim rollout"
@@ -95,14 +90,17 @@ func (o *compareOptions) nameRollout(cmd *cobra.Command, paths []string, before,
 // pods.
 func changedTemplates(before, after []input.File) (names []string) {
 	pods := map[string]*v1.Pod{}
-	eachDeployment(before,
-		func(w *manifests.Workload, _ []manifests.Service) { pods[w.Pod.Namespace+"/"+w.Name] = w.Pod })
-	eachDeployment(after, func(w *manifests.Workload, _ []manifests.Service) {
+	old, _ := deployments(before)
+	for _, w := range old {
+		pods[w.Pod.Namespace+"/"+w.Name] = w.Pod
+	}
+	list, _ := deployments(after)
+	for _, w := range list {
 		if was := pods[w.Pod.Namespace+"/"+w.Name]; was != nil &&
 			!(equality.Semantic.DeepEqual(was.Spec, w.Pod.Spec) && maps.Equal(was.Labels, w.Pod.Labels) &&
 				maps.Equal(was.Annotations, w.Pod.Annotations)) {
 			names = append(names, w.Name)
 		}
-	})
+	}
 	return names
 }

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/plan"
 	"probesim.dev/sim/virtual"
 )
 
@@ -52,12 +54,12 @@ func (s *Selection) Jobs(all []*scenarios.Scenario) ([]*Job, error) {
 		if !s.Matches(scenario) {
 			continue
 		}
-		for _, plan := range s.plans(scenario) {
+		for _, p := range s.plans(scenario) {
 			if n := len(jobs); n > 0 && (jobs[n-1].Plan.Scenario != scenario ||
-				jobs[n-1].Plan.Version != plan.Version) {
+				jobs[n-1].Plan.Version != p.Version) {
 				group++
 			}
-			jobs = append(jobs, s.job(plan, group))
+			jobs = append(jobs, s.job(p, group))
 		}
 	}
 	if len(jobs) == 0 {
@@ -89,13 +91,7 @@ func Names(all []*scenarios.Scenario) []string {
 
 // plans returns the runs of a scenario, with the versions and seeds of the flags if there are any.
 func (s *Selection) plans(scenario *scenarios.Scenario) []*scenarios.Plan {
-	if s.Seeds == nil && s.Versions == nil {
-		return scenario.Plans()
-	}
-	versions, seeds := s.Versions, s.Seeds
-	if seeds == nil {
-		seeds = scenario.Spec.Seeds
-	}
+	versions, seeds := s.Versions, cmp.Or(s.Seeds, scenario.Spec.Seeds)
 	if versions == nil {
 		versions = Planned(scenario)
 	}
@@ -114,13 +110,7 @@ func (s *Selection) plans(scenario *scenarios.Scenario) []*scenarios.Plan {
 
 // Planned returns the versions that a scenario runs with.
 func Planned(scenario *scenarios.Scenario) []string {
-	var versions []string
-	for _, p := range scenario.Plans() {
-		if n := len(versions); n == 0 || versions[n-1] != p.Version {
-			versions = append(versions, p.Version)
-		}
-	}
-	return versions
+	return printable.Words(plan.SelectVersions(scenario.Spec.KubernetesVersions), value.Version.String)
 }
 
 // WithoutPreviews returns the releases among the versions, or all versions if that leaves fewer
@@ -136,11 +126,11 @@ func WithoutPreviews(versions []string, enough int) []string {
 	return releases
 }
 
-func (s *Selection) job(plan *scenarios.Plan, group int) *Job {
-	j := &Job{Plan: plan, from: virtual.At(s.From), Until: virtual.At(plan.Duration), Group: group,
-		Replay: simulate.Command(plan), Memory: s.Memory}
+func (s *Selection) job(p *scenarios.Plan, group int) *Job {
+	j := &Job{Plan: p, from: virtual.At(s.From), Until: virtual.At(p.Duration), Group: group,
+		Replay: simulate.Command(p), Memory: s.Memory}
 	if delays, known := fakeruntime.DelaySet(s.Set); known {
-		plan.Delays, plan.Set = plan.Delays.Over(delays), s.Set
+		p.Delays, p.Set = p.Delays.Over(delays), s.Set
 		j.Replay += " --delays " + s.Set
 	}
 	if s.Until != 0 {
