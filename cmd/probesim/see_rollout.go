@@ -18,8 +18,8 @@ import (
 	"probesim.dev/internal/show/report"
 )
 
-// deployments returns the Deployments of valid manifests, and all Services. The command has reported
-// what is invalid.
+// deployments returns the Deployments of valid manifests, and all Services. The command has
+// reported what is invalid.
 func deployments(files []input.File) (list []*manifests.Workload, services []manifests.Service) {
 	for _, f := range files {
 		m, err := manifests.Read(f.Name, f.Data)
