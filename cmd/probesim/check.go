@@ -100,21 +100,22 @@ Tables follow for the containers with findings of a single workload, and with
 container survives, and how long the kubelet needs to act. The figures are
 arithmetic on the settings; docs/limits.md derives them. Each limit has two
 values: what stays below "always" goes well on every node and in every phase,
-and what exceeds "never" always fails. In between, the outcome depends on timing.
+and what exceeds "never" always fails. In between, the outcome depends on
+timing.
 
 --start, --stop and --require are about the containers that are not sidecars
 (docs/sidecars.md lists the proxies that count as such), or about one by its
-name: --start app=40s..70s, --require 'app/start>=70s'. A requirement is met only
-if each of them has a probe for it. The annotations probesim.dev/start,
+name: --start app=40s..70s, --require 'app/start>=70s'. A requirement is met
+only if each of them has a probe for it. The annotations probesim.dev/start,
 probesim.dev/stop and probesim.dev/require of a workload or of its pod template
 say the same. They may ask for more than the flags; for less only with
 --allow-annotations.
 
-Pods in the input are measured, as 'probesim measure' does: their starts and stops
-count where nothing else says how long a container takes. Objects that another
-workload made, such as the pods of a Deployment, are no workloads of their own.
---measured takes a saved measurement, or the pods from another file. Without
---kubernetes, the versions of the Node objects in the input count.
+Pods in the input are measured, as 'probesim measure' does: their starts and
+stops count where nothing else says how long a container takes. Objects that
+another workload made, such as the pods of a Deployment, are no workloads of
+their own. --measured takes a saved measurement, or the pods from another file.
+Without --kubernetes, the versions of the Node objects in the input count.
 
 Rows for --require:
   start>=D            a start may take D

@@ -72,9 +72,9 @@ Files may contain any mixture of:
   * events, pods and workloads as JSON or YAML: kubectl get events,pods -o json
   * logs of the kubelet, from -v=1 on
 
-"Is" and "was" mean that a line of the files proves it, "most likely" that strong
-evidence supports it, and "either .. or" that several causes are left. Files are
-only read, and nothing is sent anywhere.
+"Is" and "was" mean that a line of the files proves it, "most likely" that
+strong evidence supports it, and "either .. or" that several causes are left.
+Files are only read, and nothing is sent anywhere.
 
 With --from-cluster, incident runs kubectl to get a pod and its events, and
 prints the commands. As a plugin of kubectl, it does so for an argument that is

@@ -89,14 +89,14 @@ func parseTimes(text string) (float64, error) {
 }
 
 const liveHelp = `Measure how long a program takes to start and to stop on this machine, without a
-container. live starts the program several times, probes it as the container in the
-manifest is probed, runs the preStop hook, and sends the signal while a client sends
-requests. MANIFEST is a file, or - for stdin.
+container. live starts the program several times, probes it as the container in
+the manifest is probed, runs the preStop hook, and sends the signal while a
+client sends requests. MANIFEST is a file, or - for stdin.
 
-It prints how long the start took, how long the exit, whether the program refuses
-requests before it exits, and what to pass on: flags of probesim check and lines of
-a scenario. Times are real, so they differ from run to run, and a node in use is
-slower: --slower 3 multiplies the greatest ones.
+It prints how long the start took, how long the exit, whether the program
+refuses requests before it exits, and what to pass on: flags of probesim check
+and lines of a scenario. Times are real, so they differ from run to run, and a
+node in use is slower: --slower 3 multiplies the greatest ones.
 
 Probes and hooks with a command run in the current directory. Ctrl-C ends all
 processes.

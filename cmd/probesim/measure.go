@@ -42,21 +42,21 @@ func newMeasure() *cobra.Command {
 	return cmd
 }
 
-const measureHelp = `Measure how long the programs of a cluster take to start and to stop, from pods and
-their events. FILE is a file, or - for stdin, in any format that incident reads;
-JSON of kubectl has the most. Several versions of a pod (kubectl get -w) tell more
-starts.
+const measureHelp = `Measure how long the programs of a cluster take to start and to stop, from pods
+and their events. FILE is a file, or - for stdin, in any format that incident
+reads; JSON of kubectl has the most. Several versions of a pod (kubectl get -w)
+tell more starts.
 
-The cluster does not tell how long a start took. The kubelet sees a program through
-its probes: a start ended between the last run that must have failed and the first
-one that succeeded, and the times have whole seconds. So measure prints a range for
-each container that contains all starts, how exactly it is known, and what its
-probes always allow. It counts the restarts, and tells how long programs lived and
-how long they took to stop. Without --kubernetes, the versions of the Node objects in
-the files count.
+The cluster does not tell how long a start took. The kubelet sees a program
+through its probes: a start ended between the last run that must have failed and
+the first one that succeeded, and the times have whole seconds. So measure
+prints a range for each container that contains all starts, how exactly it is
+known, and what its probes always allow. It counts the restarts, and tells how
+long programs lived and how long they took to stop. Without --kubernetes, the
+versions of the Node objects in the files count.
 
-With --prometheus, measure also reads the metrics of the kubelet about probes and
-those of kube-state-metrics about pods. It asks nothing of a network.
+With --prometheus, measure also reads the metrics of the kubelet about probes
+and those of kube-state-metrics about pods. It asks nothing of a network.
 docs/measure.md has the queries.
 
 Output formats:
@@ -76,7 +76,8 @@ const measureExamples = `  # How long do the programs of a namespace take to sta
   kubectl get pods,events,nodes -n shop -o json | probesim measure -
 
   # Check the manifests with these starts
-  kubectl get pods -n shop -o json | probesim measure - -o config > .probesim.yaml
+  kubectl get pods -n shop -o json > pods.json
+  probesim measure pods.json -o config > .probesim.yaml
   probesim check deploy/
 
   # Add what Prometheus knows
