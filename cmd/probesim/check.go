@@ -91,31 +91,28 @@ const checkHelp = `Check whether the probe settings of manifests are enough. MAN
 directory, or - for stdin. You need no scenario.
 
 The verdict comes first: how many findings there are, which workloads have no
-readiness probe, and what is most worth changing. A finding is a setting that is
-a problem. It has an ID, a place, a change that helps, and a command that shows
-the problem in a run.
+readiness probe, and what is most worth changing. A finding is a problem of the
+settings, with an ID, a place, a change that helps, and a command that shows it
+in a run.
 
 Tables follow for the containers with findings of a single workload, and with
---details for all containers: how long a start may take, which stalls the
-container survives, and how long the kubelet needs to act. The figures are
-arithmetic on the settings; docs/limits.md derives them. Each limit has two
-values: what stays below "always" goes well on every node and in every phase,
-and what exceeds "never" always fails. In between, the outcome depends on
-timing.
+--details for all: how long a start may take, which stalls the container
+survives, and how long the kubelet needs to act. docs/limits.md derives the
+figures. What stays below "always" goes well on every node and in every phase,
+and what exceeds "never" always fails; in between, timing decides.
 
 --start, --stop and --require are about the containers that are not sidecars
-(docs/sidecars.md lists the proxies that count as such), or about one by its
-name: --start app=40s..70s, --require 'app/start>=70s'. A requirement is met
-only if each of them has a probe for it. The annotations probesim.dev/start,
-probesim.dev/stop and probesim.dev/require of a workload or of its pod template
-say the same. They may ask for more than the flags; for less only with
---allow-annotations.
+(docs/sidecars.md), or about one by its name: --start app=40s..70s, --require
+'app/start>=70s'. A requirement is met only if each of them has a probe for it.
+The annotations probesim.dev/start, probesim.dev/stop and probesim.dev/require
+of a workload or of its pod template may ask for more than the flags; for less
+only with --allow-annotations.
 
 Pods in the input are measured, as 'probesim measure' does: their starts and
-stops count where nothing else says how long a container takes. Objects that
-another workload made, such as the pods of a Deployment, are no workloads of
-their own. --measured takes a saved measurement, or the pods from another file.
-Without --kubernetes, the versions of the Node objects in the input count.
+stops count where nothing else says how long a container takes. --measured takes
+a saved measurement, or the pods from another file. Pods of a Deployment, and
+what else another workload made, are not checked. Without --kubernetes, the
+versions of the Node objects in the input count.
 
 Rows for --require:
   start>=D            a start may take D
@@ -133,8 +130,7 @@ Rows for --require:
   hung-unready<=D     from hung to not Ready
   detect<=D           from hung to SIGTERM
   recover<=D          from hung to Ready again
-Requirements about rollouts, such as lost<=0, can stand beside them: 'probesim
-rollout' judges those.
+Those about rollouts, such as lost<=0, are judged by 'probesim rollout'.
 
 Output formats:
   table      the verdict and tables for a terminal (default)

@@ -67,10 +67,9 @@ something can last so that it always goes well, and how long the kubelet takes
 at worst. A difference below 0.1s does not count. Below the table are the
 findings that appear or disappear.
 
-compare matches workloads by kind, namespace and name, and containers by name.
-A workload with another kind or name, or a container with another name, matches
-if its name or its images tell which one it was, or if it is the last one. The
-output says why.
+compare matches workloads by kind, namespace and name, and containers by name;
+where a name has changed, by images, or because only one is left. The output
+says why.
 
 With --fail-on worse, a lost probe is worse, and so is a container that another
 one replaces. A workload or container that is only removed is not.

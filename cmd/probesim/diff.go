@@ -25,13 +25,11 @@ func newDiff() *cobra.Command {
 
 const diffHelp = `Run scenarios with two or more Kubernetes versions and show how the runs differ:
 the records around the first difference, and a table of what changed, such as
-the time of the first Ready and the number of restarts. With several scenarios,
-the output is one line for each.
+the first Ready and the restarts. Several scenarios get a line each.
 
 With several seeds, both versions run with each seed. The output says how many
-seeds differ in behavior, and how many in timing only, and compares the
-distributions of restarts, time to Ready and outages. -o lines writes a line for
-each seed instead.
+seeds differ in behavior, and how many in timing only, and compares restarts,
+time to Ready and outages. -o lines writes a line for each seed instead.
 
 PATH is a scenario file, a directory to search for scenario files, or - for
 stdin. It can also be a manifest without a Scenario; each --app then says what

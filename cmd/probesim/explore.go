@@ -76,13 +76,12 @@ func (o *exploreOptions) addWitness(cmd *cobra.Command) {
 const exploreHelp = `Find the outcomes that a scenario can have. FILE is a scenario file or a
 directory.
 
-A run of a scenario is one of many. The order of what happens at one instant,
-the jitters, the age of the kubelet and the moment of a restart are open, and a
-bug may need one of them. explore runs the scenario under many choices, and
-prints the distinct outcomes: the histories of statuses, starts, stops and
-exits. It also checks rules that the kubelet should obey, the invariants. For
-each failure, --witness DIR writes a file, from which replay repeats the run,
-byte for byte.
+A run of a scenario is one of many: the order of what happens at one instant,
+the jitters, the age of the kubelet and the moment of a restart are open.
+explore runs the scenario under many choices, and prints the distinct outcomes:
+the histories of statuses, starts, stops and exits. It also checks rules that
+the kubelet should obey, the invariants. For each failure, --witness DIR writes
+a file, from which replay repeats the run, byte for byte.
 
 Policies, in this order:
 %s

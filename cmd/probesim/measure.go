@@ -47,17 +47,15 @@ and their events. FILE is a file, or - for stdin, in any format that incident
 reads; JSON of kubectl has the most. Several versions of a pod (kubectl get -w)
 tell more starts.
 
-The cluster does not tell how long a start took. The kubelet sees a program
-through its probes: a start ended between the last run that must have failed and
-the first one that succeeded, and the times have whole seconds. So measure
-prints a range for each container that contains all starts, how exactly it is
-known, and what its probes always allow. It counts the restarts, and tells how
-long programs lived and how long they took to stop. Without --kubernetes, the
-versions of the Node objects in the files count.
+The kubelet sees a program only through its probes: a start ended between the
+last run that must have failed and the first one that succeeded, and times have
+whole seconds. So measure prints a range for each container that contains all
+starts, how exactly it is known, and what its probes always allow. It counts the
+restarts, and tells how long programs lived and took to stop. Without
+--kubernetes, the versions of the Node objects in the files count.
 
-With --prometheus, measure also reads the metrics of the kubelet about probes
-and those of kube-state-metrics about pods. It asks nothing of a network.
-docs/measure.md has the queries.
+With --prometheus, measure also reads metrics of the kubelet about probes and of
+kube-state-metrics about pods, from files. docs/measure.md has the queries.
 
 Output formats:
   table        a table, and what is not known (default)

@@ -100,12 +100,10 @@ need no scenario: MANIFEST is a file, a directory, or - for stdin, with
 Deployments and the Services that select their pods.
 
 The Deployment, ReplicaSet and EndpointSlice controllers, kube-proxy and the
-kubelet are simulated in up to 100 random runs, with fewer for many replicas.
-The figures are those of the runs. "always" is the figure of a rule that holds
-in all runs. A load balancer is a range of delays, and its source is printed.
-
-The figures cover new connections: requests over connections that clients keep
-open are not counted.
+kubelet are simulated in up to 100 random runs. The figures are those of the
+runs; "always" is the figure of a rule that holds in all. A load balancer is a
+range of delays, and its source is printed. Only new connections count: those
+that clients keep open do not.
 
 The report names the seed of its worst run. --seed draws this run, and explains
 its greatest loss: what raced with what, and which step took longest.
@@ -115,8 +113,7 @@ Rows for --require:
   replicas>=N  the fewest Ready replicas
   takes<=D     until the rollout is complete
   prestop<=D   a preStop sleep that is always enough to lose nothing
-Requirements about containers, such as start>=70s, can stand beside them:
-'probesim check' judges those.
+Those about containers, such as start>=70s, are judged by 'probesim check'.
 Those of the annotation probesim.dev/require of a Deployment must hold too. They
 allow losses only with --allow-annotations.
 

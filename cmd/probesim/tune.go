@@ -59,22 +59,20 @@ func newTune() *cobra.Command {
 
 const tuneHelp = `Find probe settings that meet requirements, such as a start of up to 70s and a
 stop of a hung container within 45s. MANIFEST is a file, a directory, or - for
-stdin. The requirements are those of check, also of the annotations of a
-workload: see 'probesim check --help'. tune changes no sidecar unless a
-requirement names it.
+stdin. The requirements are those of check, also of annotations: see 'probesim
+check --help'. tune changes no sidecar unless a requirement names it.
 
 tune changes initialDelaySeconds, periodSeconds, timeoutSeconds and
 failureThreshold of the probes that a container has. It can add a startup probe
 with the handler of the liveness probe, a readiness probe, and
 terminationGracePeriodSeconds to the liveness probe for a short time to recover.
 With --stop, it raises terminationGracePeriodSeconds of the pod until all
-programs exit by themselves. It changes as few fields as possible, each of them
-as little as possible: one step closer to the old value, a requirement does not
-hold.
+programs exit by themselves. It changes as few fields as possible, as little as
+possible.
 
-Limits exceed what is required by --margin, because how long something takes in
-a program is seldom known well. If no setting does, tune returns one that just
-meets the requirements. Settings that meet them already stay as they are.
+Limits exceed what is required by --margin, because how long something takes is
+seldom known well. If no setting does, tune returns one that just meets the
+requirements. Settings that meet them already stay as they are.
 
 Requirements on rollouts are lost<=N, replicas>=N, takes<=D and prestop<=D, as
 for 'probesim rollout', alone or beside the others. For them, tune finds the
