@@ -219,7 +219,9 @@ func (o *manifestFlags) options() (c check.Options, err error) {
 		Require: check.RequirementsOf(o.require)}
 	c.Nodes, _ = fakeruntime.DelaySet(o.delays)
 	_, c.Rollouts = require.Split(o.require)
-	c.Start, c.Stop, err = o.timed()
+	if c.Start, c.Stop, err = o.timed(); err != nil {
+		err = usageError{err}
+	}
 	return c, err
 }
 

@@ -18,7 +18,6 @@ import (
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/require"
 	"probesim.dev/internal/runner"
-	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios"
@@ -239,12 +238,30 @@ func usesWorkload(all []*scenarios.Scenario, sources []scenarios.Source) bool {
 }
 
 // runPairs runs the scenarios with both manifests, and compares the runs.
-func (o *compareOptions) runPairs(cmd *cobra.Command, pairs [2][]*runner.Job) ([]compare.Scenario, error) {
-	if len(pairs[0]) > 0 {
-		defer watchMemory(cmd, o.run.Memory)()
+func (o *compareOptions) runPairs(cmd *cobra.Command, pairs [2][]*runner.Job) (list []compare.Scenario, err error) {
+	jobs := pairs[0]
+	if len(jobs) == 0 {
+		return nil, nil
 	}
-	list, err := runner.Pairs(cmd.Context(), pairs[0], pairs[1], pool.Options{Parallel: o.parallel}, cmd.ErrOrStderr())
-	return list, broken(err)
+	ctx, stop := o.run.Memory.Watch(cmd.Context())
+	defer stop()
+	runs := make([][2]compare.Run, len(jobs))
+	err = doTasks(ctx, cmd, len(jobs), "pairs of runs done", o.parallel, func(ctx context.Context, i int) (err error) {
+		runs[i], err = runner.Pair(ctx, jobs[i], pairs[1][i])
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var before, after []compare.Run
+	for i, j := range jobs {
+		before, after = append(before, runs[i][0]), append(after, runs[i][1])
+		if len(before) == j.Runs {
+			list = append(list, compare.Runs(j.Plan.Scenario.Metadata.Name, j.Plan.Version, before, after))
+			before, after = nil, nil
+		}
+	}
+	return list, nil
 }
 
 // gitFile returns the content that a file has at a ref of its git repository, such as a branch or a

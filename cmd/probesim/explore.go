@@ -286,8 +286,7 @@ func (o *exploreOptions) explorations(cmd *cobra.Command, paths []string) ([]exp
 		}
 		versions := o.Versions
 		if versions == nil {
-			versions = runner.WithoutPreviews(runner.Planned(scenario), 1)
-			versions = versions[len(versions)-1:]
+			versions = []string{runner.Newest(scenario)}
 		}
 		for _, version := range versions {
 			subject := explore.Subject{Plan: scenario.Plan(version, nil), Off: o.off, JudgeAll: o.judgeAll}

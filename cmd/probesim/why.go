@@ -226,12 +226,7 @@ func (o *whyOptions) jobs(cmd *cobra.Command, file string) ([]*runner.Job, error
 	if err != nil {
 		return nil, err
 	}
-	var chosen []*scenarios.Scenario
-	for _, j := range jobs {
-		if !slices.Contains(chosen, j.Plan.Scenario) {
-			chosen = append(chosen, j.Plan.Scenario)
-		}
-	}
+	chosen := slices.DeleteFunc(all, func(one *scenarios.Scenario) bool { return !s.Matches(one) })
 	switch {
 	case len(chosen) > 1:
 		return nil, fmt.Errorf("there are several scenarios; choose one with --run: %s",
@@ -241,12 +236,10 @@ func (o *whyOptions) jobs(cmd *cobra.Command, file string) ([]*runner.Job, error
 	case s.Seeds != nil && s.Seeds.Min != s.Seeds.Max && o.restart != "any":
 		return nil, errors.New("--seed must be a single seed, except with --restart any")
 	}
-	versions := make([]string, len(jobs))
-	for i, j := range jobs {
-		versions[i] = j.Plan.Version
+	last := runner.Newest(chosen[0])
+	if s.Versions != nil {
+		last = s.Versions[0]
 	}
-	versions = runner.WithoutPreviews(versions, 1)
-	last := versions[len(versions)-1]
 	if o.restart == "any" {
 		return slices.DeleteFunc(jobs, func(j *runner.Job) bool { return j.Plan.Version != last }), nil
 	}

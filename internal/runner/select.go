@@ -113,6 +113,12 @@ func Planned(scenario *scenarios.Scenario) []string {
 	return printable.Words(plan.SelectVersions(scenario.Spec.KubernetesVersions), value.Version.String)
 }
 
+// Newest returns the newest version that a scenario runs with: a release, if there is one.
+func Newest(scenario *scenarios.Scenario) string {
+	versions := WithoutPreviews(Planned(scenario), 1)
+	return versions[len(versions)-1]
+}
+
 // WithoutPreviews returns the releases among the versions, or all versions if that leaves fewer
 // than enough.
 func WithoutPreviews(versions []string, enough int) []string {
