@@ -3,15 +3,21 @@ package runner
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/runner/pool"
+	"probesim.dev/internal/runner/terminal"
+	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/internal/show/diff"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/show/summary"
+	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
 )
@@ -128,4 +134,172 @@ func (c Comparison) compare(ctx context.Context, p *Progress) *report.Diff {
 	}
 	d.Changed = diff.Changed(runs...)
 	return d
+}
+
+// DiffFormats are the values of Options.Format for Diff. Without a value, it is text.
+var DiffFormats = []string{"text", "lines", "json"}
+
+// Diff makes the comparisons and writes them in order. The outcome is Failed if some runs differ.
+// The error is an Interrupted if the context is done before all comparisons are complete, and
+// otherwise about writing.
+func Diff(ctx context.Context, list []Comparison, o Options) (report.Outcome, error) {
+	out := newDiffOutput(list, o)
+	defer out.progress.Stop()
+	err := pool.InOrder(ctx, len(list), o.Pool, func(ctx context.Context, i int) *report.Diff {
+		return list[i].compare(ctx, out.progress)
+	}, out.emit)
+	out.progress.Stop()
+	if err == nil && o.Format == "json" {
+		err = report.DiffJSON(out.stdout, out.all, out.summaries)
+	}
+	if err == nil {
+		err = out.writeRest()
+	}
+	if err == nil && ctx.Err() != nil && out.compared < len(list) {
+		err = interrupted(ctx, ": %d of %d comparisons completed", out.compared, len(list))
+	}
+	if err != nil {
+		return report.OK, err
+	}
+	return out.summarize()
+}
+
+func newDiffOutput(list []Comparison, o Options) *diffOutput {
+	o.Stdout, o.Stderr = cmp.Or(o.Stdout, io.Discard), cmp.Or(o.Stderr, io.Discard)
+	var jobs []*Job
+	for _, c := range list {
+		jobs = append(jobs, c.jobs...)
+	}
+	o.Format = cmp.Or(o.Format, "text")
+	out := &diffOutput{o: o, stdout: o.Stdout, text: terminal.Options(o.Stdout), pad: pad(jobs), many: len(list) > 1,
+		list: list}
+	if o.Format != "json" {
+		out.stdout = terminal.Safe(out.stdout)
+	}
+	out.progress = NewProgress(o.Stderr, jobs)
+	return out
+}
+
+// diffOutput writes comparisons.
+type diffOutput struct {
+	o        Options
+	stdout   io.Writer
+	text     report.Options
+	pad      int
+	many     bool
+	list     []Comparison
+	progress *Progress
+	all      []*report.Diff // for JSON
+	stopped  bool           // ignore the remaining comparisons
+
+	compared, differ, broken int    // numbers of comparisons
+	invalid                  int    // of the broken ones, because of what the files say
+	timing                   int    // number of those that differ in timing only
+	noted                    string // scenario whose notes have been written
+	summaries                []*report.DiffSummary
+}
+
+func (out *diffOutput) emit(i int, d *report.Diff) error {
+	if out.stopped || errors.Is(d.Err, simulate.ErrInterrupted) {
+		out.stopped = true
+		return nil
+	}
+	out.compared++
+	switch {
+	case d.Err != nil:
+		out.broken++
+		if isInvalid(d.Err) {
+			out.invalid++
+		}
+	case !d.Same():
+		out.differ++
+		if !d.Diverges() {
+			out.timing++
+		}
+	}
+	out.progress.Done((i + 1) * len(d.Names))
+	defer out.progress.Resume()
+	c := &out.list[i]
+	if c.seeds > 1 {
+		out.add(c, d)
+	}
+	d.Numbers = nil
+	switch {
+	case out.o.Format == "json":
+		out.all = append(out.all, d)
+		return nil
+	case c.seeds > 1 && out.o.Format == "text":
+		if s := out.summaries[len(out.summaries)-1]; s.Seeds.Count() == c.seeds {
+			return s.Write(out.stdout, out.pad, out.text)
+		}
+		return nil
+	case out.many || out.o.Format == "lines" || d.Err != nil:
+		line := *d
+		if scenario := fmt.Sprint(d.File, ":", d.Line); out.noted == scenario {
+			line.Notes = nil // as for the previous seed
+		} else {
+			out.noted = scenario
+		}
+		return report.DiffLine(out.stdout, &line, out.pad, out.text)
+	}
+	return report.DiffText(out.stdout, d, out.text)
+}
+
+// writeRest writes the summary of a scenario that was interrupted.
+func (out *diffOutput) writeRest() error {
+	n := len(out.summaries)
+	if out.o.Format != "text" || n == 0 || out.compared == len(out.list) {
+		return nil
+	}
+	s, last := out.summaries[n-1], out.list[out.compared-1]
+	if last.seeds == 1 || s.Seeds.Count() == last.seeds {
+		return nil
+	}
+	return s.Write(out.stdout, out.pad, out.text)
+}
+
+// add adds a comparison to the summary of its scenario.
+func (out *diffOutput) add(c *Comparison, d *report.Diff) {
+	n := len(out.summaries)
+	if n == 0 || out.summaries[n-1].File != d.File || out.summaries[n-1].Line != d.Line {
+		out.summaries = append(out.summaries, report.NewDiffSummary(d, simulate.Groups(c.jobs[0].Plan), c.replay))
+	}
+	out.summaries[len(out.summaries)-1].Add(d)
+}
+
+func (c *Comparison) replay(seed int64) string {
+	s := c.jobs[0].Plan.Scenario
+	text := "probesim diff"
+	for _, word := range simulate.Words(s) {
+		text += " " + simulate.Quote(word)
+	}
+	text += " --run " + simulate.Quote("^"+s.Metadata.Name+"$") + " --kubernetes " + strings.Join(c.names(), ",") +
+		fmt.Sprintf(" --seed %d", seed)
+	if c.until != 0 {
+		text += " --until " + value.Format(c.until)
+	}
+	return text
+}
+
+// summarize writes a summary of several comparisons, and returns the worst outcome.
+func (out *diffOutput) summarize() (report.Outcome, error) {
+	if out.many && out.o.Format != "json" {
+		text := fmt.Sprintf("%d compared: %d same, %d differ", out.compared, out.compared-out.differ-out.broken,
+			out.differ)
+		if out.timing > 0 {
+			text += fmt.Sprintf(", %d of them in timing only", out.timing)
+		}
+		if _, err := fmt.Fprintln(out.stdout, text); err != nil {
+			return report.OK, err
+		}
+	}
+	switch {
+	case out.broken > out.invalid:
+		return report.Broken, nil
+	case out.invalid > 0:
+		return report.Invalid, nil
+	case out.differ > 0:
+		return report.Failed, nil
+	}
+	return report.OK, nil
 }

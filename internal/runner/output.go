@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"slices"
 	"unicode/utf8"
@@ -16,6 +17,8 @@ import (
 	"probesim.dev/internal/show/perfetto"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/show/summary"
+	"probesim.dev/internal/strict"
+	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/format"
 )
@@ -263,4 +266,135 @@ func (out *output) newCase(j *Job) report.Case {
 		c.Statistics = summary.New(simulate.Groups(j.Plan))
 	}
 	return c
+}
+
+// finish writes reports over all runs, and returns the worst outcome.
+func (out *output) finish(ctx context.Context) (report.Outcome, error) {
+	out.progress.Stop()
+	ended := ctx.Err() != nil && out.completed() < len(out.jobs)
+	if ended && out.format.all {
+		out.addSkipped()
+	}
+	worst := report.Worst(out.cases)
+	if worst == report.Broken && out.onlyInvalid() {
+		worst = report.Invalid
+	}
+	err := out.summarizeRest()
+	out.cases = append(out.cases, invalidCases(out.invalid)...)
+	if err == nil && out.format.finish != nil {
+		err = out.format.finish(out)
+	}
+	if err != nil {
+		return worst, err
+	}
+	out.noteSize()
+	if ended {
+		return worst, out.interruption(ctx)
+	}
+	return worst, nil
+}
+
+// onlyInvalid reports whether all runs that ended early did so because of what their files say.
+func (out *output) onlyInvalid() bool {
+	for i := range out.cases {
+		for _, r := range out.cases[i].Runs {
+			if r.Err != nil && !isInvalid(r.Err) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isInvalid reports whether an error is about a place in a file.
+func isInvalid(err error) bool { return errors.As(err, new(strict.Error)) }
+
+// summarizeRest writes the summary of a case that was interrupted. It is about the completed runs.
+func (out *output) summarizeRest() error {
+	n := len(out.cases)
+	if out.emitted == 0 || out.emitted == len(out.jobs) || out.format.name == "github" {
+		return nil
+	}
+	j, c := out.jobs[out.emitted-1], &out.cases[n-1]
+	if !out.summarizes(j) || len(c.Runs) == j.Runs {
+		return nil
+	}
+	return report.CaseSummary(out.stdout, c, out.pad, out.text)
+}
+
+// interruption says how many runs completed.
+func (out *output) interruption(ctx context.Context) error {
+	if j := out.jobs[0]; len(out.jobs) == 1 && out.emitted == 1 {
+		return interrupted(ctx, " at %s of %s", value.Format(out.cases[0].Runs[0].Until.Offset()),
+			value.Format(j.Until.Offset()))
+	}
+	return interrupted(ctx, ": %d of %d runs completed", out.completed(), len(out.jobs))
+}
+
+func (out *output) completed() int {
+	n := 0
+	for i := range out.cases {
+		for _, r := range out.cases[i].Runs {
+			if r.Err != simulate.ErrInterrupted {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func invalidCases(invalid scenarios.Errors) []report.Case {
+	var cases []report.Case
+	for i := 0; i < len(invalid); {
+		end := i + 1
+		for end < len(invalid) && invalid[end].File == invalid[i].File {
+			end++
+		}
+		cases = append(cases, report.Case{File: invalid[i].File, Err: invalid[i:end]})
+		i = end
+	}
+	return cases
+}
+
+// failures are those that are kept until the end of the command.
+type failures struct {
+	described map[*format.Expect]bool // expectations of the last case whose failures in a run are kept
+	// expectations and steps of the last case whose first failure is kept for its summary
+	explained map[position]bool
+}
+
+// position identifies an expectation or step of a scenario.
+type position struct{ line, column int }
+
+// keepFailures drops the failures of a run from memory unless a report at the end shows them.
+func (out *output) keepFailures(run *report.Run) {
+	if out.format.failures {
+		return
+	}
+	for i := range run.Expectations {
+		e := &run.Expectations[i]
+		if at := (position{e.Line, e.Column}); len(e.Failures) > 0 && out.format.summarize > 0 &&
+			!out.kept.explained[at] {
+			out.kept.explained[at] = true
+			for j := range e.Failures {
+				e.Failures[j].Around = []report.Line{}
+			}
+			continue
+		}
+		e.More, e.Failures = e.More+len(e.Failures), nil
+	}
+}
+
+// some drops the failures that endCase does not need: those of expectations that must hold in each
+// run, and those of all but one run.
+func (f *failures) some(results []expect.Result) []expect.Result {
+	for i := range results {
+		r := &results[i]
+		if r.Expect.Runs != format.SomeRun || f.described[r.Expect] {
+			r.Failures = nil
+		} else if len(r.Failures) > 0 {
+			f.described[r.Expect] = true
+		}
+	}
+	return results
 }
