@@ -39,7 +39,7 @@ type Options struct {
 	// Shards. Zero Shards: all tasks.
 	Shard, Shards int
 
-	plain bool // make all pairs of deviations, also behind equal states
+	plain bool // make all pairs of deviations, also behind those without effect
 }
 
 // Bounds of an exploration by default.

@@ -3,10 +3,8 @@ package explore
 import (
 	"slices"
 
-	"probesim.dev/node"
 	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
-	"probesim.dev/trace"
 )
 
 // fractions are the jitters besides the canonical 0.5: the shortest and nearly the longest.
@@ -47,17 +45,17 @@ func (d *decision) others() []choose.Made {
 }
 
 // pairs has a task for each deviation: it makes each later choice of that run in another way too.
-// If the node is in the same state at the end of the instant as without the deviation, the later
-// instants are those of the canonical run, and only the other choices of the same instant remain.
+// If the deviation changes neither the trace nor what there is to choose after its instant, only
+// the other choices of the same instant remain: the later ones are those of the canonical run.
 func pairs(e *Explorer) []task {
 	if e.options.Deviations < 2 {
 		return nil
 	}
 	firsts := e.deviations(e.canonical, 0)
-	states := e.states(firsts)
+	canonical := e.subject.run(Change{}, runOptions{decisions: true, pods: e.pods}) // with observable records only
 	var tasks []task
 	for i, left := 0, e.left; i < len(firsts) && left > 0; i++ {
-		seconds := e.seconds(firsts[i], states)
+		seconds := e.seconds(firsts[i], canonical)
 		if len(seconds) > 0 {
 			tasks = append(tasks, task{size: len(seconds), do: func(r *runner) {
 				for _, c := range seconds {
@@ -72,57 +70,37 @@ func pairs(e *Explorer) []task {
 	return tasks
 }
 
-// moment is the state of a node at the end of an instant, and the trace until then.
-type moment struct {
-	state uint64
-	trace string
-}
-
-func momentOf(n *node.Node) moment {
-	var h trace.Hasher
-	for r := range n.Trace().All() {
-		h.Add(r)
-	}
-	return moment{stateOf(n), h.Sum()}
-}
-
-// states returns the states of the canonical run at the instants of deviations. It is nil if the
-// search is not reduced: controllers keep what they do next in the stacks of their syncs, which a
-// state does not have.
-func (e *Explorer) states(deviations []Change) map[virtual.Time]moment {
-	if e.options.plain || e.controlled() {
-		return nil
-	}
-	var instants []virtual.Time
-	for _, d := range deviations {
-		if t := virtual.At(d.Choices[0].At); t >= 0 {
-			instants = append(instants, t)
-		}
-	}
-	states := map[virtual.Time]moment{}
-	e.subject.run(Change{}, runOptions{decisions: true, instants: slices.Compact(instants),
-		at: func(n *node.Node, t virtual.Time) bool {
-			states[t] = momentOf(n)
-			return false
-		}})
-	return states
-}
-
 // seconds returns the changes that make a later choice in another way too.
-func (e *Explorer) seconds(first Change, states map[virtual.Time]moment) []Change {
-	t := virtual.At(first.Choices[0].At)
-	o := runOptions{decisions: true, pods: e.pods}
-	if canonical, known := states[t]; known {
-		o.instants = []virtual.Time{t}
-		o.at = func(n *node.Node, _ virtual.Time) bool { return momentOf(n) == canonical }
-	}
-	run := e.subject.run(first, o)
+func (e *Explorer) seconds(first Change, canonical *Run) []Change {
+	run := e.subject.run(first, runOptions{decisions: true, pods: e.pods})
 	if run.Err != nil {
 		return nil
+	}
+	until, after := run.decisionsAt(virtual.At(first.Choices[0].At))
+	_, written := canonical.decisionsAt(virtual.At(first.Choices[0].At))
+	if !e.options.plain && run.Hash() == canonical.Hash() && slices.EqualFunc(after, written, decision.equal) {
+		run.decisions = until
 	}
 	var list []Change
 	for _, second := range e.deviations(run, first.Choices[0].Index+1) {
 		list = append(list, first.with(second))
 	}
 	return list
+}
+
+// decisionsAt splits the choices that came up at the end of an instant.
+func (r *Run) decisionsAt(t virtual.Time) (until, after []decision) {
+	i := slices.IndexFunc(r.decisions, func(d decision) bool { return d.t > t })
+	if i < 0 {
+		return r.decisions, nil
+	}
+	return r.decisions[:i], r.decisions[i:]
+}
+
+// equal reports whether two runs have the same to choose at the same instant, whatever the number
+// of choices before.
+func (d decision) equal(other decision) bool {
+	same := func(a, b choose.Choice) bool { return a.Kind == b.Kind && a.Key == b.Key }
+	return d.t == other.t && d.n == other.n && same(d.choice, other.choice) &&
+		slices.EqualFunc(d.candidates, other.candidates, same)
 }

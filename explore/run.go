@@ -75,10 +75,6 @@ type runOptions struct {
 	chooser   choose.Chooser // instead of that of the change, unless nil
 	pods      []*v1.Pod      // of the plan, if they are known
 	room      int            // for records
-	// at, unless nil, is called at the end of each of these instants, in order. If it returns true,
-	// the run ends there.
-	instants []virtual.Time
-	at       func(n *node.Node, t virtual.Time) bool
 }
 
 func (s *Subject) run(c Change, o runOptions) (r *Run) {
@@ -89,12 +85,6 @@ func (s *Subject) run(c Change, o runOptions) (r *Run) {
 		return r
 	}
 	defer p.node.Close()
-	for _, t := range o.instants {
-		if r.Err = p.node.RunUntil(t); r.Err != nil || o.at(p.node, t) {
-			r.decisions = p.decisions()
-			return r
-		}
-	}
 	p.finish(c, &o)
 	return r
 }
