@@ -232,13 +232,8 @@ func (r *Run) backOffClause(rec *trace.Record) string {
 
 // lastExit returns the last exit of the record's container before the record, or nil.
 func (r *Run) lastExit(before *trace.Record) *trace.Record {
-	var exit *trace.Record
-	for _, rec := range r.about[topic{lives, containerOf(before)}] {
-		if rec.Kind == trace.ContainerExited && rec.Step < before.Step {
-			exit = rec
-		}
-	}
-	return exit
+	return last(r.about[topic{lives, containerOf(before)}],
+		func(rec *trace.Record) bool { return rec.Kind == trace.ContainerExited && rec.Step < before.Step })
 }
 
 // stepClauses describe the steps of a scenario by their actions. The message of a record with more

@@ -2,7 +2,6 @@ package why
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -179,14 +178,11 @@ func (r *Run) outages(from, to virtual.Time, writes bool) []string {
 
 // pullStart returns the Pulling event of the pull that ends with the given Pulled event, or nil.
 func (r *Run) pullStart(pulled *trace.Record) *trace.Record {
-	for _, rec := range slices.Backward(r.about[topic{lives, containerOf(pulled)}]) {
-		switch {
-		case rec.Kind != trace.Event || rec.Step >= pulled.Step:
-		case rec.Reason == "Pulling":
-			return rec
-		case rec.Reason == "Pulled":
-			return nil
-		}
+	event := last(r.about[topic{lives, containerOf(pulled)}], func(rec *trace.Record) bool {
+		return rec.Kind == trace.Event && rec.Step < pulled.Step && (rec.Reason == "Pulling" || rec.Reason == "Pulled")
+	})
+	if event == nil || event.Reason == "Pulled" {
+		return nil
 	}
-	return nil
+	return event
 }

@@ -137,28 +137,19 @@ func (r *Run) newPeriod(run *trace.Record) string {
 	if spec == nil {
 		return ""
 	}
-	for _, reset := range slices.Backward(r.about[topic{trace.TriggerTaken, probeOf(run)}]) {
-		switch {
-		case reset.T >= began:
-		case began.Sub(reset.T) != seconds(spec.PeriodSeconds):
-			return ""
-		default:
-			return fmt.Sprintf("; its period of %ds began anew at %s%s", spec.PeriodSeconds, r.at(reset.T),
-				r.trigger(reset))
-		}
+	reset := last(r.about[topic{trace.TriggerTaken, probeOf(run)}],
+		func(rec *trace.Record) bool { return rec.T < began })
+	if reset == nil || began.Sub(reset.T) != seconds(spec.PeriodSeconds) {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("; its period of %ds began anew at %s%s", spec.PeriodSeconds, r.at(reset.T), r.trigger(reset))
 }
 
 // trigger says why the kubelet triggered a readiness probe: each sync of a pod triggers the probes
 // of the containers that are not ready yet.
 func (r *Run) trigger(reset *trace.Record) string {
-	var sync *trace.Record
-	for _, rec := range r.about[topic{trace.PodSync, subject{pod: reset.Pod}}] {
-		if rec.Step < reset.Step {
-			sync = rec
-		}
-	}
+	sync := last(r.about[topic{trace.PodSync, subject{pod: reset.Pod}}],
+		func(rec *trace.Record) bool { return rec.Step < reset.Step })
 	if sync == nil {
 		return ""
 	}
@@ -174,25 +165,14 @@ func (r *Run) trigger(reset *trace.Record) string {
 
 // kubeletStart returns the last start of the kubelet before a step, or nil.
 func (r *Run) kubeletStart(step int64) *trace.Record {
-	for _, rec := range slices.Backward(r.about[kubelet]) {
-		if rec.Kind == trace.KubeletStarted && rec.Step < step {
-			return rec
-		}
-	}
-	return nil
+	return last(r.about[kubelet],
+		func(rec *trace.Record) bool { return rec.Kind == trace.KubeletStarted && rec.Step < step })
 }
 
 // failedBefore reports whether the failures in a row up to a run began before the kubelet started.
 func (r *Run) failedBefore(run, start *trace.Record) bool {
-	for _, p := range r.runsUpTo(run) {
-		if succeeded(p) || p.Instance != run.Instance {
-			return false
-		}
-		if p.Step < start.Step {
-			return true
-		}
-	}
-	return false
+	failures := r.failuresBefore(run)
+	return len(failures) > 0 && failures[0].Step < start.Step
 }
 
 // times lists when probe runs ended. Of more than five runs it lists the first two and the last.

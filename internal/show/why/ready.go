@@ -34,12 +34,7 @@ func (m *moment) probing(c *v1.Container, start *trace.Record, kind trace.Probe)
 
 // last returns the last run other than errors, or nil.
 func (p *probing) last() *trace.Record {
-	for _, run := range p.runs {
-		if run.Result != trace.Error {
-			return run
-		}
-	}
-	return nil
+	return first(p.runs, func(run *trace.Record) bool { return run.Result != trace.Error })
 }
 
 // hasRun reports whether the last run other than errors is of this instance.
@@ -108,21 +103,14 @@ func (p *probing) rule(run *trace.Record) string { return around("; ", p.says(p.
 
 // failures counts the consecutive failures of this instance since the kubelet started.
 func (p *probing) failures() int {
-	n := 0
-	var restart *trace.Record
-	for _, run := range p.runs {
-		if run.Result == trace.Error {
-			continue
-		}
-		if n == 0 {
-			restart = p.kubeletStart(run.Step)
-		}
-		if run.Instance != p.start.Instance || succeeded(run) || restart != nil && run.Step < restart.Step {
-			break
-		}
-		n++
+	if !p.hasRun() || p.hasSucceeded() {
+		return 0
 	}
-	return n
+	failures := p.failuresBefore(p.last())
+	if restart := p.kubeletStart(p.last().Step); restart != nil {
+		failures = slices.DeleteFunc(failures, func(run *trace.Record) bool { return run.Step < restart.Step })
+	}
+	return len(failures)
 }
 
 // errors returns the last consecutive runs of this instance that ended with an error, newest first.
@@ -155,8 +143,8 @@ func (p *probing) failing() string {
 	if p.spec == nil || n == 0 {
 		return ""
 	}
-	last := p.last()
-	runs, before := p.streak(last, n)
+	latest := p.last()
+	runs, before := p.streak(latest, n)
 	when, often := "failed at "+p.at(runs[0].T), ""
 	if n > 1 {
 		when, often = "has failed since "+p.at(runs[0].T), plural(n, "failure")+" in a row, "
@@ -165,16 +153,12 @@ func (p *probing) failing() string {
 	if before != nil && before.Instance == p.start.Instance {
 		text += ", last success at " + p.at(before.T)
 	}
-	for _, rec := range slices.Backward(p.about[kubelet]) {
-		if rec.Kind != trace.KubeletStarted || rec.T > p.t {
-			continue
-		}
-		if rec.Step > last.Step || p.failedBefore(last, rec) {
-			text += fmt.Sprintf("; the kubelet restarted at %s and counts from zero", p.at(rec.T))
-		}
-		break
+	start := last(p.about[kubelet],
+		func(rec *trace.Record) bool { return rec.Kind == trace.KubeletStarted && rec.T <= p.t })
+	if start != nil && (start.Step > latest.Step || p.failedBefore(latest, start)) {
+		text += fmt.Sprintf("; the kubelet restarted at %s and counts from zero", p.at(start.T))
 	}
-	return text + p.newPeriod(last) + p.rule(last) + ")"
+	return text + p.newPeriod(latest) + p.rule(latest) + ")"
 }
 
 // longAnswer is the time for which a probe can wait for an answer without a mention.
@@ -230,10 +214,10 @@ func (p *probing) lastsUntil() (end virtual.Time, what string) {
 	if exit := p.ofInstance(p.start, 0, trace.ContainerExited, ""); exit != nil {
 		end, what = exit.T, "the exit of its container at "+p.at(exit.T)
 	}
-	for _, rec := range p.about[kubelet] {
-		if rec.Kind == trace.KubeletStopped && rec.T >= p.t && rec.T < end {
-			return rec.T, "the kubelet stops at " + p.at(rec.T)
-		}
+	if stop := first(p.about[kubelet], func(rec *trace.Record) bool {
+		return rec.Kind == trace.KubeletStopped && rec.T >= p.t && rec.T < end
+	}); stop != nil {
+		return stop.T, "the kubelet stops at " + p.at(stop.T)
 	}
 	return end, what
 }

@@ -79,12 +79,8 @@ func around(before, text, after string) string {
 
 // exitRule returns the record of the rule that decided an exit, or nil.
 func (r *Run) exitRule(exit *trace.Record) *trace.Record {
-	for _, b := range r.about[topic{trace.Behavior, containerOf(exit)}] {
-		if b.Instance == exit.Instance && b.Reason == "exit" {
-			return b
-		}
-	}
-	return nil
+	return first(r.about[topic{trace.Behavior, containerOf(exit)}],
+		func(b *trace.Record) bool { return b.Instance == exit.Instance && b.Reason == "exit" })
 }
 
 // rulesOf returns the last request of each probe run, with the rule that decided its answer.
@@ -100,13 +96,9 @@ func (r *Run) rulesOf(runs []*trace.Record) []*trace.Record {
 
 // ruleOf returns the last request of a probe run, or nil if it reached no program.
 func (r *Run) ruleOf(run *trace.Record) *trace.Record {
-	for _, b := range slices.Backward(r.about[topic{trace.Behavior, probeOf(run)}]) {
-		if b.Step < run.Step {
-			if b.T < run.T.Add(-run.Took) {
-				return nil // of an earlier run
-			}
-			return b
-		}
+	b := last(r.about[topic{trace.Behavior, probeOf(run)}], func(b *trace.Record) bool { return b.Step < run.Step })
+	if b == nil || b.T < run.T.Add(-run.Took) {
+		return nil // or of an earlier run
 	}
-	return nil
+	return b
 }

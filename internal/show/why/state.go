@@ -61,12 +61,7 @@ func (m *moment) lastChange(container string) *trace.Record {
 
 // find returns the last matching record about the pod, or nil.
 func (m *moment) find(matches func(*trace.Record) bool) *trace.Record {
-	for _, rec := range slices.Backward(m.records) {
-		if rec.T <= m.t && rec.Pod == m.pod && matches(rec) {
-			return rec
-		}
-	}
-	return nil
+	return last(m.records, func(rec *trace.Record) bool { return rec.T <= m.t && rec.Pod == m.pod && matches(rec) })
 }
 
 // last returns the last record of these kinds about a container, or nil. An empty name stands for
@@ -125,16 +120,11 @@ func (m *moment) containers() []*v1.Container {
 
 // kubeletDown returns the stop of the kubelet since which it has been down, or nil.
 func (m *moment) kubeletDown() *trace.Record {
-	for _, rec := range slices.Backward(m.about[kubelet]) {
-		switch {
-		case rec.T > m.t:
-		case rec.Kind == trace.KubeletStopped:
-			return rec
-		default:
-			return nil
-		}
+	rec := last(m.about[kubelet], func(rec *trace.Record) bool { return rec.T <= m.t })
+	if rec == nil || rec.Kind != trace.KubeletStopped {
+		return nil
 	}
-	return nil
+	return rec
 }
 
 // podLine describes the status of the pod in the API server.

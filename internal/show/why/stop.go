@@ -29,12 +29,8 @@ func (r *Run) hook(start *trace.Record) hook {
 
 // kubeletStop returns the first stop of the kubelet after a step, or nil.
 func (r *Run) kubeletStop(after int64) *trace.Record {
-	for _, rec := range r.about[kubelet] {
-		if rec.Kind == trace.KubeletStopped && rec.Step > after {
-			return rec
-		}
-	}
-	return nil
+	return first(r.about[kubelet],
+		func(rec *trace.Record) bool { return rec.Kind == trace.KubeletStopped && rec.Step > after })
 }
 
 // killing returns the event that announces the stop of the instance of a record, or nil.

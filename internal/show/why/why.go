@@ -106,6 +106,24 @@ func (r *Run) add(rec *trace.Record) {
 	r.about[of] = append(r.about[of], rec)
 }
 
+// first returns the first record of a list that matches, or nil.
+func first(list []*trace.Record, matches func(*trace.Record) bool) *trace.Record {
+	if i := slices.IndexFunc(list, matches); i >= 0 {
+		return list[i]
+	}
+	return nil
+}
+
+// last returns the last record of a list that matches, or nil.
+func last(list []*trace.Record, matches func(*trace.Record) bool) *trace.Record {
+	for _, rec := range slices.Backward(list) {
+		if matches(rec) {
+			return rec
+		}
+	}
+	return nil
+}
+
 // record returns the record with a step, or nil.
 func (r *Run) record(step int64) *trace.Record {
 	i, ok := slices.BinarySearchFunc(r.records, step,
@@ -180,13 +198,10 @@ func (r *Run) Restart(pod, container string, instance int) (Explanation, bool) {
 // ofInstance returns the first record of a kind after a step about the instance of a container that
 // another record is about, or nil. An empty reason stands for all reasons.
 func (r *Run) ofInstance(of *trace.Record, after int64, kind trace.Kind, reason string) *trace.Record {
-	for _, rec := range r.about[topic{lives, containerOf(of)}] {
-		if rec.Instance == of.Instance && rec.Step > after && rec.Kind == kind &&
-			(reason == "" || rec.Reason == reason) {
-			return rec
-		}
-	}
-	return nil
+	return first(r.about[topic{lives, containerOf(of)}], func(rec *trace.Record) bool {
+		return rec.Instance == of.Instance && rec.Step > after && rec.Kind == kind &&
+			(reason == "" || rec.Reason == reason)
+	})
 }
 
 // Ready explains each change of Ready of a pod up to virtual time until, oldest first.
