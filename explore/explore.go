@@ -19,8 +19,6 @@ import (
 	"strings"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"probesim.dev/internal/answers/invariants"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -89,7 +87,6 @@ type Explorer struct {
 	subject   Subject
 	options   Options
 	canonical *Run
-	pods      []*v1.Pod
 	instants  []virtual.Time // of the internal trace of the canonical run
 	room      int            // for the records of a run: a quarter more than the canonical run has
 	tasks     []task
@@ -114,11 +111,10 @@ func New(ctx context.Context, s Subject, o Options) (*Explorer, error) {
 	}
 	o = o.withDefaults()
 	e := &Explorer{subject: s, options: o, cut: map[string]bool{}}
-	e.canonical = s.run(Change{}, runOptions{internal: true, decisions: true, interrupt: ctx.Err})
+	e.canonical = s.run(Change{}, runOptions{internal: true, decisions: true, ctx: ctx})
 	if e.canonical.Err != nil {
 		return nil, e.canonical.Err
 	}
-	e.pods = e.canonical.plan.Specs()
 	e.instants = instantsOf(e.canonical.Records)
 	for i := range e.canonical.Records {
 		if e.canonical.Records[i].Kind.Observable() {
@@ -216,7 +212,7 @@ type runner struct {
 func (r *runner) try(c Change) *Run { return r.run(c, runOptions{}) }
 
 func (r *runner) run(c Change, o runOptions) *Run {
-	o.interrupt, o.pods, o.room = r.ctx.Err, r.pods, r.room
+	o.ctx, o.room = r.ctx, r.room
 	return r.make(func() (Change, *Run) { return c, r.subject.run(c, o) })
 }
 

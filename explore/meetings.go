@@ -33,7 +33,7 @@ type verdictOf struct {
 // meetings has a task for each verdict of the run as written, and each reason for a sync near it.
 func meetings(e *Explorer) []task {
 	var tasks []task
-	for _, v := range verdicts(e.canonical.pods(), e.canonical.Records) {
+	for _, v := range verdicts(e.canonical.pods, e.canonical.Records) {
 		seen := map[string]bool{}
 		for i := range e.canonical.Records {
 			r := &e.canonical.Records[i]
@@ -113,7 +113,7 @@ func threshold(pods []*v1.Pod, of verdictOf, result trace.Result) int {
 // gap returns the time from a verdict to the nearest sync for a reason, and the time of the
 // verdict.
 func (r *runner) gap(run *Run, of verdictOf, reason string) (gap time.Duration, at virtual.Time, ok bool) {
-	for _, v := range verdicts(r.pods, run.Records) {
+	for _, v := range verdicts(run.pods, run.Records) {
 		if v.verdictOf == of {
 			at, ok = v.t, true
 		}
@@ -227,7 +227,7 @@ func (c *Change) shifted(path string, by time.Duration) Change {
 func (r *runner) shake(c Change, at virtual.Time, seed choose.Seeded) *Run {
 	s := &shaker{Seeded: seed, at: at}
 	return r.make(func() (Change, *Run) {
-		run := r.subject.run(c, runOptions{interrupt: r.ctx.Err, pods: r.pods, chooser: s})
+		run := r.subject.run(c, runOptions{ctx: r.ctx, chooser: s})
 		c.Choices = s.made
 		return c, run
 	})
@@ -237,13 +237,11 @@ func (r *runner) shake(c Change, at virtual.Time, seed choose.Seeded) *Run {
 // canonical.
 type shaker struct {
 	choose.Seeded
+	clock
 	at    virtual.Time
-	now   func() virtual.Time // nil until the node exists
 	asked int
 	made  []Choice
 }
-
-func (s *shaker) setNow(now func() virtual.Time) { s.now = now }
 
 func (s *shaker) draws() bool {
 	s.asked++

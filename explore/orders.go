@@ -52,7 +52,7 @@ func pairs(e *Explorer) []task {
 		return nil
 	}
 	firsts := e.deviations(e.canonical, 0)
-	canonical := e.subject.run(Change{}, runOptions{decisions: true, pods: e.pods}) // with observable records only
+	canonical := e.subject.run(Change{}, runOptions{decisions: true}) // with observable records only
 	var tasks []task
 	for i, left := 0, e.left; i < len(firsts) && left > 0; i++ {
 		seconds := e.seconds(firsts[i], canonical)
@@ -72,7 +72,7 @@ func pairs(e *Explorer) []task {
 
 // seconds returns the changes that make a later choice in another way too.
 func (e *Explorer) seconds(first Change, canonical *Run) []Change {
-	run := e.subject.run(first, runOptions{decisions: true, pods: e.pods})
+	run := e.subject.run(first, runOptions{decisions: true})
 	if run.Err != nil {
 		return nil
 	}

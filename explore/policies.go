@@ -14,7 +14,9 @@ var policies = []struct {
 	tasks       func(*Explorer) []task
 }{
 	{"canonical", "the run that 'probesim run' shows", func(*Explorer) []task { return []task{single(Change{})} }},
-	{"restarts", "a restart of the kubelet at each instant of the trace, for 1ms and 3s", restarts},
+	{"restarts", "a restart of the kubelet at each instant of the trace, for 1ms and 3s", func(e *Explorer) []task {
+		return changes(e.faults(KubeletRestart, quickRestart, slowRestart))
+	}},
 	{"moves", "each time in the scenario, moved by 1s and 0.5s and refined", moves},
 	{"phases", "20 ages of the kubelet at t=0", func(e *Explorer) []task { return changes(e.phaseChanges()) }},
 	{"orders", "each choice in each other way, one at a time",
@@ -83,6 +85,13 @@ func (e *Explorer) faults(kind FaultKind, spans ...time.Duration) []Change {
 	}
 	return list
 }
+
+// Downtimes of the kubelet: the shortest that a scenario file can have, and that of a step without
+// one.
+const (
+	quickRestart = time.Millisecond
+	slowRestart  = 3 * time.Second
+)
 
 // outageTime is longer than the timeout of the probes and the period of the kubelet's relists.
 const outageTime = 5 * time.Second

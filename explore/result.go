@@ -158,7 +158,7 @@ func newResult(e *Explorer) Result {
 		JudgeAll:  e.subject.JudgeAll,
 		Canonical: e.canonical.Hash(), Unjudged: !slices.ContainsFunc(e.canonical.Results,
 			func(r expect.Result) bool { return r.Outcome != expect.Skipped }),
-		Periods: periods(e.canonical.pods()), byID: map[string]*Outcome{}, ControlPlane: e.controlled(),
+		Periods: periods(e.canonical.pods), byID: map[string]*Outcome{}, ControlPlane: e.controlled(),
 	}
 	for _, name := range e.order() {
 		r.Policies = append(r.Policies, PolicyResult{Policy: name, Cut: e.cut[name]})

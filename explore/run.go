@@ -1,17 +1,18 @@
 package explore
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/answers/invariants"
-	"probesim.dev/internal/scenarios/drive"
 	"probesim.dev/internal/scenarios/expect"
+	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/choose"
@@ -46,14 +47,11 @@ type Run struct {
 	decisions []decision // if they were asked for
 	times     []virtual.Time
 	plan      *scenarios.Plan
-	created   []*v1.Pod // by controllers
+	pods      []*v1.Pod
 }
 
 // Hash returns the hash of the trace.
 func (r *Run) Hash() string { return trace.Hash(r.Records) }
-
-// pods returns the pods of the run.
-func (r *Run) pods() []*v1.Pod { return slices.Concat(r.plan.Specs(), r.created) }
 
 // decision is a choice that came up in a run.
 type decision struct {
@@ -71,124 +69,61 @@ type runOptions struct {
 	internal  bool
 	also      []trace.Kind // internal kinds of records to keep besides the observable ones
 	decisions bool
-	interrupt func() error
-	chooser   choose.Chooser // instead of that of the change, unless nil
-	pods      []*v1.Pod      // of the plan, if they are known
-	room      int            // for records
+	ctx       context.Context // ends the run, unless nil
+	chooser   choose.Chooser  // instead of that of the change, unless nil
+	room      int             // for records
 }
 
 func (s *Subject) run(c Change, o runOptions) (r *Run) {
-	r = &Run{}
-	defer r.recover()
-	p := s.begin(r, c, o)
-	if p == nil {
-		return r
-	}
-	defer p.node.Close()
-	p.finish(c, &o)
-	return r
-}
-
-// recover makes a panic the error of the run.
-func (r *Run) recover() {
-	if p := recover(); p != nil {
-		r.Err = fmt.Errorf("bug in probesim, please report it with the scenario: panic: %v\n%s", p, debug.Stack())
-	}
-}
-
-// progress is a run that has not ended.
-type progress struct {
-	*Run
-	subject  *Subject
-	recorder *trace.Recorder
-	node     *node.Node
-	driver   *drive.Driver
-	observed *observer // nil unless decisions were asked for
-}
-
-// begin begins a run: its node exists, and no time has passed. It returns nil if the run cannot
-// begin.
-func (s *Subject) begin(r *Run, c Change, o runOptions) *progress {
+	defer func() {
+		if p := recover(); p != nil {
+			r = &Run{Err: fmt.Errorf("bug in probesim, please report it with the scenario: panic: %v\n%s", p,
+				debug.Stack())}
+		}
+	}()
 	plan, err := s.plan(c)
 	if err != nil {
-		r.Err = err
-		return nil
+		return &Run{Err: err}
 	}
-	r.plan = plan
-	known, ok := plan.Profile()
-	if !ok {
-		r.Err = fmt.Errorf("version %s of Kubernetes is not supported", plan.Version)
-		return nil
-	}
-	limits := s.Limits
-	if limits == (limit.Limits{}) {
-		limits = runLimits
-	}
-	p := &progress{Run: r, subject: s, recorder: &trace.Recorder{
-		Internal: o.internal || expect.Internal(plan.Scenario), Details: o.internal || plan.Scenario.NeedsDetails(),
-		Also: o.also,
-		Room: o.room,
-	}}
 	chooser := o.chooser
 	if chooser == nil {
 		chooser = c.chooser(plan.Seed)
 	}
+	var observed *observer
 	if o.decisions {
-		p.observed = &observer{Chooser: chooser}
-		if chooser == nil {
-			p.observed.Chooser = choose.NewReplay(nil)
-		}
-		chooser = p.observed
+		observed = &observer{Chooser: cmp.Or[choose.Chooser](chooser, choose.NewReplay(nil))}
+		chooser = observed
 	}
-	p.node = node.New(node.Options{
-		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config,
-		ControlPlane: plan.ControlPlane(), Trace: p.recorder,
-		Limits: limits, Interrupt: o.interrupt, Chooser: chooser,
+	result := simulate.Run(cmp.Or(o.ctx, context.Background()), plan, simulate.Options{
+		Internal: o.internal, Also: o.also, Room: o.room, Chooser: chooser, Limits: cmp.Or(s.Limits, runLimits),
+		Unjudged: c.moved() && !s.JudgeAll,
+		Started: func(n *node.Node) {
+			if c, ok := chooser.(timed); ok {
+				c.setNow(n.Now)
+			}
+		},
 	})
-	if p.observed != nil {
-		p.observed.node = p.node
+	r = &Run{Records: result.Records, Results: result.Results, Err: result.Err, plan: plan, pods: result.Pods()}
+	if observed != nil {
+		r.decisions = observed.decisions
 	}
-	if c, ok := chooser.(timed); ok {
-		c.setNow(p.node.Now)
-	}
-	p.driver = drive.Start(plan, p.node)
-	return p
-}
-
-// finish runs the node to the end, and checks what happened.
-func (p *progress) finish(c Change, o *runOptions) {
-	r, plan := p.Run, p.plan
-	r.Err = p.node.RunUntil(virtual.At(plan.Duration))
-	if err := p.driver.Err(); r.Err == nil {
-		r.Err = err
-	}
-	r.Records, r.decisions, r.created = p.recorder.Records(), p.decisions(), p.driver.Created()
 	if r.Err != nil {
 		r.History.Error, _, _ = strings.Cut(r.Err.Error(), "\n")
-		return
+		return r
 	}
-	pods := o.pods
-	if pods == nil {
-		pods = plan.Specs()
-	}
-	r.Violations = invariants.Check(slices.Concat(pods, r.created), r.Records,
-		invariants.Options{Off: p.subject.Off, End: virtual.At(plan.Duration), Uptime: plan.Uptime})
-	if !c.moved() || p.subject.JudgeAll {
-		r.Results, r.Err = expect.Check(plan, expect.Run{Records: r.Records, Internal: p.recorder.Internal})
-	}
+	r.Violations = invariants.Check(r.pods, r.Records,
+		invariants.Options{Off: s.Off, End: virtual.At(plan.Duration), Uptime: plan.Uptime})
 	r.History, r.times = historyOf(r)
-}
-
-// decisions returns the choices that came up, if they were asked for.
-func (p *progress) decisions() []decision {
-	if p.observed == nil {
-		return nil
-	}
-	return p.observed.decisions
+	return r
 }
 
 // timed is a chooser that needs to know the time. It is not known before the node exists.
 type timed interface{ setNow(func() virtual.Time) }
+
+// clock makes a chooser timed.
+type clock struct{ now func() virtual.Time } // nil until the node exists
+
+func (c *clock) setNow(now func() virtual.Time) { c.now = now }
 
 func (s *Subject) plan(c Change) (*scenarios.Plan, error) {
 	varied, err := s.Plan.Scenario.Vary(c.variation())
@@ -207,14 +142,14 @@ func (s *Subject) plan(c Change) (*scenarios.Plan, error) {
 // observer passes each choice to a policy and keeps the choices that came up.
 type observer struct {
 	choose.Chooser
-	node      *node.Node // nil until the kubelet has started
+	clock
 	decisions []decision
 }
 
 func (o *observer) keep(d decision) {
 	d.t = virtual.At(-365 * 24 * time.Hour)
-	if o.node != nil {
-		d.t = o.node.Now()
+	if o.now != nil {
+		d.t = o.now()
 	}
 	o.decisions = append(o.decisions, d)
 }

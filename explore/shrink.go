@@ -181,7 +181,7 @@ func (x *shrinking) fails(text []byte, c Change) bool {
 	if err != nil {
 		return false
 	}
-	return x.failsIn(s.run(c, runOptions{interrupt: x.ctx.Err}))
+	return x.failsIn(s.run(c, runOptions{ctx: x.ctx}))
 }
 
 func (x *shrinking) failsIn(r *Run) bool {
@@ -195,7 +195,7 @@ func (x *shrinking) shows(text []byte) (string, bool) {
 	if err != nil || x.ctx.Err() != nil {
 		return "", false
 	}
-	r := s.run(x.needed, runOptions{interrupt: x.ctx.Err})
+	r := s.run(x.needed, runOptions{ctx: x.ctx})
 	if !x.failsIn(r) {
 		return "", false
 	}

@@ -18,6 +18,7 @@ import (
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/choose"
+	"probesim.dev/sim/limit"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -31,8 +32,14 @@ type Options struct {
 	Chooser  choose.Chooser      // makes the choices of the run instead of the seed of the plan, unless nil
 
 	// MaxMemory limits the memory of the records of a run (see trace.Recorder.Size), in bytes. A
-	// run that exceeds it ends with a *node.MemoryError. 0: node.DefaultLimits.Memory.
+	// run that exceeds it ends with a *node.MemoryError. 0: that of Limits.
 	MaxMemory int64
+	Limits    limit.Limits // zero: node.DefaultLimits
+
+	Also     []trace.Kind       // internal kinds of records to keep besides the observable ones
+	Room     int                // for records
+	Started  func(n *node.Node) // called with the node before time passes, unless nil
+	Unjudged bool               // do not check the expectations
 }
 
 // Result is a finished run.
@@ -75,12 +82,13 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 		r.Err = fmt.Errorf("version %s of Kubernetes is not supported", plan.Version)
 		return r
 	}
-	recorder := &trace.Recorder{Internal: r.Internal, Details: o.Internal || plan.Scenario.NeedsDetails()}
+	recorder := &trace.Recorder{Internal: r.Internal, Details: o.Internal || plan.Scenario.NeedsDetails(),
+		Also: o.Also, Room: o.Room}
 	if o.Sink != nil {
 		recorder.Observe(o.Sink)
 	}
 	recorder.Rules = r.use
-	limits := node.DefaultLimits
+	limits := cmp.Or(o.Limits, node.DefaultLimits)
 	limits.Memory = cmp.Or(o.MaxMemory, limits.Memory)
 	interrupt := func() error {
 		if ctx.Err() != nil {
@@ -94,6 +102,9 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 		Limits: limits, Interrupt: interrupt, Chooser: o.Chooser, ControlPlane: plan.ControlPlane(),
 	})
 	defer n.Close()
+	if o.Started != nil {
+		o.Started(n)
+	}
 	driver := drive.Start(plan, n)
 	r.Err = runUntil(n, o.Until, o.Progress, interrupt)
 	r.End = min(n.Now(), o.Until)
@@ -102,6 +113,9 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 		r.Err = errors.Join(r.Err, err)
 	}
 	r.Unreached = driver.Unreached()
+	if o.Unjudged {
+		return r
+	}
 	results, err := expect.Check(plan, r.checked())
 	if err != nil {
 		r.Err = errors.Join(r.Err, err)
