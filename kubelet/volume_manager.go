@@ -47,21 +47,6 @@ func NewDisk() *Disk {
 	}
 }
 
-// Copy returns a disk with the same content. Pods and the allocated resources of a pod are replaced
-// and never change, so the disks share them.
-func (d *Disk) Copy() *Disk {
-	c := &Disk{
-		manifests: manifests{pods: maps.Clone(d.manifests.pods), steps: maps.Clone(d.manifests.steps)},
-		mounted:   maps.Clone(d.mounted),
-		allocated: maps.Clone(d.allocated), actuated: maps.Clone(d.actuated), pulls: maps.Clone(d.pulls),
-		pulled: maps.Clone(d.pulled),
-	}
-	for uid, resources := range d.actuated {
-		c.actuated[uid] = maps.Clone(resources)
-	}
-	return c
-}
-
 // EndMounts forgets the mounts that have not ended at a time, at which the kubelet stops: the next
 // kubelet begins them again.
 func (d *Disk) EndMounts(now virtual.Time) {

@@ -94,7 +94,6 @@ func (w watchdog) around(a *fakeruntime.Answer,
 	watched := *a
 	copies[a] = &watched
 	if a.Handler != nil {
-		w.node.handlers = true
 		w := w
 		w.handler = a.Handler
 		watched.Handler = &w

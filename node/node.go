@@ -165,12 +165,7 @@ type Node struct {
 	noted   trace.Record     // the last record of kind Step that Record has added
 	control *controlPlane    // nil without Options.ControlPlane
 
-	memory   int64        // Limits.Memory
-	began    uint64       // what was scheduled before the first RunUntil; 0 before
-	calls    []*sim.Timer // of At, in the order of At, until they fire
-	again    []*sim.Timer // of a copy: the calls that At must make again
-	handlers bool         // a program has a handler
-
+	memory         int64         // Limits.Memory
 	handlerTimeout time.Duration // not 0; negative: none
 	use            atomic.Pointer[use]
 	closed         atomic.Pointer[use]   // the call of Close
@@ -610,16 +605,7 @@ func (n *Node) At(t virtual.Time, do func()) {
 	}
 	u := &use{kind: function, callers: at.callers}
 	call := func() { n.call(u, do) }
-	var timer *sim.Timer
-	timer = n.sim.At(t, "scenario", func() {
-		n.calls = slices.DeleteFunc(n.calls, func(o *sim.Timer) bool { return o == timer })
-		n.runtime.afterCalls(call)
-	})
-	n.calls = append(n.calls, timer)
-	if len(n.again) > 0 {
-		n.sim.SetAs(timer, n.again[0])
-		n.again = n.again[1:]
-	}
+	n.sim.At(t, "scenario", func() { n.runtime.afterCalls(call) })
 }
 
 // Observe registers f, which is called for each record when it is added to the trace. The function
@@ -642,9 +628,6 @@ func (n *Node) RunUntil(t virtual.Time) error {
 	u, err := n.begin(passTime)
 	if err != nil {
 		return err
-	}
-	if n.began == 0 {
-		n.began = n.sim.Mark()
 	}
 	err = func() error {
 		defer n.end(u) // also if a function of the user ends the goroutine

@@ -10,7 +10,6 @@ import (
 	"probesim.dev/internal/queue"
 	"probesim.dev/sim"
 	"probesim.dev/sim/virtual"
-	"probesim.dev/trace"
 )
 
 // runtimeDriver runs the container runtime on the kernel. A call blocks the process that makes it,
@@ -33,17 +32,6 @@ func newRuntimeDriver(s *sim.Sim, r *fakeruntime.Runtime) *runtimeDriver {
 	s.Stand(d.timer)
 	d.proc = s.Go("runtime", d.handOut)
 	return d
-}
-
-// copy returns a driver of a copy of the runtime, on the copy of the simulation. All calls that
-// have ended must have been handed out.
-func (d *runtimeDriver) copy(s *sim.Sim, record func(trace.Record) int64) *runtimeDriver {
-	c := newRuntimeDriver(s, d.Runtime.Copy(record))
-	s.RunUntil(s.Now()) // its process begins to wait
-	if c.set, c.armed = d.set, d.armed; c.armed {
-		s.SetAs(c.timer, d.timer)
-	}
-	return c
 }
 
 // Call makes a call and waits until it returns.

@@ -33,16 +33,6 @@ func (q *timers) push(t *Timer) {
 	}
 }
 
-// pushAs adds a timer that has a number from another list.
-func (q *timers) pushAs(t *Timer) {
-	if t.standing {
-		q.Reserve(t.set)
-	} else {
-		q.PushAs(t.at, t, t.set)
-	}
-	q.next = nil
-}
-
 // forget removes a timer.
 func (q *timers) forget(t *Timer) {
 	if t.set = 0; !t.standing {

@@ -2,7 +2,6 @@ package trace
 
 import (
 	"iter"
-	"maps"
 	"slices"
 )
 
@@ -59,27 +58,6 @@ type Recorder struct {
 	size     int64
 	reported int64 // size at the last call of watchers
 	watchers []func(size int64)
-}
-
-// CopyTo makes c a recorder with the records of r, which goes on from there. Nothing observes c.
-// Its earlier records are gone, and their memory is used again. r must keep its records.
-func (r *Recorder) CopyTo(c *Recorder) {
-	texts, chunks := c.texts, c.chunks
-	*c = Recorder{
-		Internal: r.Internal, Details: r.Details, Also: r.Also, Room: r.Room,
-		steps: r.steps, texts: map[string]string{}, status: r.status, size: r.size, reported: r.reported,
-	}
-	if texts != nil {
-		clear(texts)
-		c.texts = texts
-	}
-	maps.Copy(c.texts, r.texts)
-	for i, records := range r.chunks {
-		if i >= len(chunks) || cap(chunks[i]) != cap(records) {
-			chunks = append(chunks[:i], make([]Record, 0, cap(records)))
-		}
-		c.chunks = append(c.chunks, append(chunks[i][:0], records...))
-	}
 }
 
 // Wants reports whether Add includes records of a kind, or passes them to Rules. Callers can skip

@@ -45,20 +45,6 @@ func (q *Timed[T]) Push(at virtual.Time, item T) uint64 {
 	return q.pushed
 }
 
-// PushAs adds an item that waits for a time, with the number that another list gave it. Numbers of
-// later items are higher. Two items must not have the same number.
-func (q *Timed[T]) PushAs(at virtual.Time, item T, n uint64) {
-	q.Reserve(n)
-	q.entries = append(q.entries, entry[T]{at, n, item})
-	q.up(len(q.entries) - 1)
-}
-
-// Reserve makes the numbers of later items higher than n.
-func (q *Timed[T]) Reserve(n uint64) { q.pushed = max(q.pushed, n) }
-
-// Last returns the number of the last item.
-func (q *Timed[T]) Last() uint64 { return q.pushed }
-
 // Next returns the first item that waits, and its time. It returns false if no item waits.
 func (q *Timed[T]) Next() (item T, at virtual.Time, ok bool) {
 	for len(q.entries) > 0 && !q.waits(q.entries[0]) {
@@ -85,11 +71,6 @@ func (q *Timed[T]) Forget() {
 	if q.forgotten > 64 && q.forgotten > len(q.entries)/2 {
 		q.Drop(func(T) bool { return false })
 	}
-}
-
-// Any reports whether f returns true for an item that waits.
-func (q *Timed[T]) Any(f func(T) bool) bool {
-	return slices.ContainsFunc(q.entries, func(e entry[T]) bool { return q.waits(e) && f(e.item) })
 }
 
 // Drop removes the items for which f returns true, and those that no longer wait.

@@ -63,13 +63,6 @@ type Meter struct {
 	err           error
 }
 
-// Copy returns a meter that has counted the events of m. It does not count turns, which takes time:
-// its error does not say what ran most often.
-func (m *Meter) Copy() Meter {
-	return Meter{Limits: m.Limits, Interrupt: m.Interrupt, events: m.events, withoutEffect: m.withoutEffect,
-		turns: new(int64)}
-}
-
 // Events returns the number of events that were counted and have an effect.
 func (m *Meter) Events() int64 { return m.events - m.withoutEffect }
 

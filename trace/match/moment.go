@@ -1,8 +1,6 @@
 package match
 
 import (
-	"maps"
-
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/trace"
@@ -38,11 +36,6 @@ type Watcher struct {
 // nil means all pods. The watcher always observes records about the node.
 func (m *Moment) NewWatcher(pods func(pod string) bool) *Watcher {
 	return &Watcher{moment: m, pods: pods, held: map[string]bool{}}
-}
-
-// Copy returns a watcher that has observed the same records.
-func (w *Watcher) Copy() *Watcher {
-	return &Watcher{moment: w.moment, pods: w.pods, held: maps.Clone(w.held), state: State{maps.Clone(w.state.pods)}}
 }
 
 // Observe reports whether the next record of the trace is a moment. Call it for each record, in

@@ -33,7 +33,6 @@ type Driver struct {
 	stopped bool                        // the kubelet waits for the runtime before it starts
 	now     virtual.Time                // time of the current step
 	waiting []*waiting
-	pending []*pending  // calls of World.At that have not been made, in order
 	steps   []stepState // by index in spec.steps
 	err     error       // the first error
 	taken   int         // number of the step that is taken, from 1; 0: none
@@ -50,14 +49,7 @@ type stepState struct {
 type waiting struct {
 	each    bool
 	watcher *match.Watcher
-	then    func(d *Driver, t virtual.Time)
-}
-
-// pending is a call of World.At. The function gets the driver, so that it can also run in a copy of
-// it.
-type pending struct {
-	t  virtual.Time
-	do func(*Driver)
+	then    func(t virtual.Time)
 }
 
 // Start schedules the pod additions and the steps of the plan in a world. Call it before the run
@@ -77,14 +69,14 @@ func Start(p *plan.Plan, w World) *Driver {
 		key := pod.Pod.Namespace + "/" + pod.Pod.Name
 		d.pods[key] = &pod
 		if pod.Manifest != nil {
-			d.later(pod.At, func(d *Driver) { d.setManifest(d.pods[key], d.pods[key].Manifest, "") })
+			d.world.At(pod.At, func() { d.setManifest(d.pods[key], d.pods[key].Manifest, "") })
 		} else {
-			d.later(pod.At, func(d *Driver) { d.check(d.world.AddAdmitted(d.pods[key].Pod, d.pods[key].Program)) })
+			d.world.At(pod.At, func() { d.check(d.world.AddAdmitted(d.pods[key].Pod, d.pods[key].Program)) })
 		}
 	}
 	d.startControlled()
 	for i, m := range p.Scenario.Moments {
-		d.wait(m.Moment, m.Each, func(d *Driver, t virtual.Time) { d.later(t, func(d *Driver) { d.world.Occur(i) }) })
+		d.wait(m.Moment, m.Each, func(t virtual.Time) { d.world.At(t, func() { d.world.Occur(i) }) })
 	}
 	for i, step := range p.Scenario.Spec.Steps {
 		d.schedule(i, step)
@@ -133,21 +125,11 @@ func (d *Driver) schedule(i int, step *format.Step) {
 		return
 	}
 	d.steps[i].due = virtual.Max
-	d.wait(step.Since, false, func(d *Driver, t virtual.Time) { d.after(t, i) })
-}
-
-// later makes the world call do at t.
-func (d *Driver) later(t virtual.Time, do func(*Driver)) {
-	p := &pending{t, do}
-	d.pending = append(d.pending, p)
-	d.world.At(t, func() {
-		d.pending = slices.DeleteFunc(d.pending, func(o *pending) bool { return o == p })
-		do(d)
-	})
+	d.wait(step.Since, false, func(t virtual.Time) { d.after(t, i) })
 }
 
 // wait calls then at the first match of a moment, or at each.
-func (d *Driver) wait(m *match.Moment, each bool, then func(d *Driver, t virtual.Time)) {
+func (d *Driver) wait(m *match.Moment, each bool, then func(t virtual.Time)) {
 	var pods func(string) bool
 	if m.Pod != "" {
 		pods = d.plan.Scenario.Selects(m.Pod)
@@ -184,7 +166,7 @@ func (d *Driver) observe(r *trace.Record) {
 		return now && !s.each
 	})
 	for _, s := range occurred {
-		s.then(d, r.T)
+		s.then(r.T)
 	}
 }
 
@@ -200,7 +182,7 @@ func (d *Driver) after(t virtual.Time, i int) {
 // at schedules a step at t.
 func (d *Driver) at(t virtual.Time, i int, step *format.Step) {
 	d.steps[i].due = t
-	d.later(t, func(d *Driver) { d.do(t, i, step) })
+	d.world.At(t, func() { d.do(t, i, step) })
 }
 
 // do executes a step at t, which is now.

@@ -44,7 +44,7 @@ func (d *Driver) leaseWanted(r *trace.Record) {
 	default:
 		l.waiting = slices.DeleteFunc(l.waiting, is)
 	}
-	d.later(max(r.T, l.until), func(d *Driver) { d.takeLease(d.leases[of.Name], max(r.T, l.until)) })
+	d.world.At(max(r.T, l.until), func() { d.takeLease(d.leases[of.Name], max(r.T, l.until)) })
 }
 
 // leaseOf returns the lease that the container of a record wants, or nil.

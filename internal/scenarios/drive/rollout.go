@@ -43,12 +43,12 @@ func (d *Driver) startControlled() {
 		return
 	}
 	for _, s := range d.plan.Scenario.Services {
-		d.later(0, func(d *Driver) { d.check(d.world.AddService(s.Object)) })
+		d.world.At(0, func() { d.check(d.world.AddService(s.Object)) })
 	}
 	for _, w := range d.plan.Deployments() {
 		r := &rollout{w.Workload, w.Containers, map[int]map[string]fakeruntime.ContainerConfig{}}
 		d.rolled = append(d.rolled, r)
-		d.later(w.At, func(d *Driver) {
+		d.world.At(w.At, func() {
 			d.created[w.Workload] = true
 			d.check(d.world.AddWorkload(r.Controlled.Deployment,
 				func(pod *v1.Pod) fakeruntime.Pod { return d.podCreated(r, pod) }))

@@ -168,7 +168,7 @@ func (d *Driver) stopKubelet(downtime *value.Draw, usual time.Duration, i int, m
 		back = d.now.Add(d.plan.Draw(*downtime, "step for", i))
 	}
 	more(back)
-	d.later(back, (*Driver).startKubelet)
+	d.world.At(back, d.startKubelet)
 	return true
 }
 
@@ -271,7 +271,7 @@ func (d *Driver) during(i int, span *value.Draw, begin func(), end func(*Driver)
 	cause := d.note(action, step.ActionText)
 	begin()
 	if span != nil {
-		d.later(d.now.Add(d.plan.Draw(*span, "step for", i)), func(d *Driver) {
+		d.world.At(d.now.Add(d.plan.Draw(*span, "step for", i)), func() {
 			d.world.Record(trace.Record{Kind: trace.Step, Cause: cause, Reason: action, Message: trace.StepOver})
 			end(d)
 		})

@@ -137,16 +137,3 @@ func TestPodNames(t *testing.T) {
 		}
 	}
 }
-
-// A copy goes on from the same objects, and shares no change with the original.
-func TestCopy(t *testing.T) {
-	s := store.New()
-	created(t, s, store.Deployments, web())
-	c := s.Copy()
-	if _, err := c.Delete(store.Deployments, "ns", "web"); err != nil {
-		t.Fatal(err)
-	}
-	if s.Get(store.Deployments, "ns/web") == nil || c.Version() != 2 || s.Version() != 1 {
-		t.Errorf("versions %d and %d", s.Version(), c.Version())
-	}
-}

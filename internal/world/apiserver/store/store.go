@@ -76,19 +76,6 @@ func New() *Store {
 	}
 }
 
-// Copy returns a store with the objects of s. The stores share the objects, which do not change.
-func (s *Store) Copy() *Store {
-	c := &Store{
-		version: s.version, objects: map[Kind]map[string]Object{},
-		created: maps.Clone(s.created), uids: maps.Clone(s.uids), names: maps.Clone(s.names),
-		asked: maps.Clone(s.asked),
-	}
-	for _, kind := range slices.Sorted(maps.Keys(s.objects)) {
-		c.objects[kind] = maps.Clone(s.objects[kind])
-	}
-	return c
-}
-
 // Key returns the key of an object: namespace/name.
 func Key(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
 
