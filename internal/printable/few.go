@@ -17,6 +17,15 @@ func Some(names []string, limit int) string {
 	return strings.Join(names, ", ")
 }
 
+// And lists names as a sentence does: a, b and c.
+func And(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
 // Plural returns a word with an s, unless there is one of it.
 func Plural(n int, word string) string {
 	switch root, y := strings.CutSuffix(word, "y"); {

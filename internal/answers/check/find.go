@@ -629,15 +629,11 @@ func longerAnswer(p trace.Probe, probe *v1.Probe) string {
 
 // listed names probes as the subject of a sentence.
 func listed(kinds []trace.Probe) string {
-	var names []string
-	for _, p := range kinds {
-		names = append(names, string(p))
+	names := printable.And(printable.Words(kinds, func(p trace.Probe) string { return string(p) }))
+	if len(kinds) == 1 {
+		return names + " probe has"
 	}
-	last := len(names) - 1
-	if last == 0 {
-		return names[0] + " probe has"
-	}
-	return strings.Join(names[:last], ", ") + " and " + names[last] + " probes have"
+	return names + " probes have"
 }
 
 // oneFailure finds liveness probes that restart a container because of a single failure.

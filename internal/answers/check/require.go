@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/answers/bounds"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/require"
 	"probesim.dev/internal/value"
 	"probesim.dev/trace"
@@ -39,30 +40,17 @@ func (id RowID) needs(p trace.Probe, c *v1.Container) bool {
 
 // Missing says that some containers do not have the row.
 func (id RowID) Missing(containers []string) string {
-	var probes []string
-	for _, p := range id.Probes() {
-		probes = append(probes, string(p))
+	has := "container %s has no %s probe"
+	if len(containers) > 1 {
+		has = "containers %s have no %s probe"
 	}
-	last := len(containers) - 1
-	if last == 0 {
-		return fmt.Sprintf("container %s has no %s probe", containers[0], strings.Join(probes, " or "))
-	}
-	return fmt.Sprintf("containers %s and %s have no %s probe", strings.Join(containers[:last], ", "), containers[last],
-		strings.Join(probes, " or "))
+	probes := printable.Words(id.Probes(), func(p trace.Probe) string { return string(p) })
+	return fmt.Sprintf(has, printable.And(containers), strings.Join(probes, " or "))
 }
 
 // String returns the requirement as package require parses it.
 func (r Requirement) String() string {
 	return require.Requirement{Container: r.Container, Word: string(r.Row), Duration: r.Duration}.String()
-}
-
-// String returns the requirements as package require parses them.
-func (r Requirements) String() string {
-	var list []string
-	for _, one := range r {
-		list = append(list, one.String())
-	}
-	return strings.Join(list, ", ")
 }
 
 // RequirementsOf returns the requirements of a list that are about containers. Package rollout

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -354,41 +355,44 @@ func without(list, other []check.Finding) []check.Finding {
 // or a run of a scenario got worse. A workload or a container that is gone is not worse: it is no
 // longer at risk.
 func (r *Report) Worse() bool {
-	for _, w := range r.Workloads {
-		for _, c := range w.Containers {
-			if len(c.Lost) > 0 || c.Replaced ||
-				slices.ContainsFunc(c.Rows,
-					func(r Row) bool { return r.Change == Worse || r.Change == Removed && c.Change == Same }) {
-				return true
-			}
+	for _, c := range r.containers() {
+		if len(c.Lost) > 0 || c.Replaced || slices.ContainsFunc(c.Rows,
+			func(r Row) bool { return r.Change == Worse || r.Change == Removed && c.Change == Same }) {
+			return true
 		}
 	}
 	return slices.ContainsFunc(r.Scenarios, Scenario.worse)
 }
 
 // Lost counts the probes that containers lost.
-func (r *Report) Lost() int {
-	return r.sum(func(c *Container) int { return len(c.Lost) })
+func (r *Report) Lost() (n int) {
+	for _, c := range r.containers() {
+		n += len(c.Lost)
+	}
+	return n
 }
 
 // Replaced counts the containers that are gone from a pod with another new one.
-func (r *Report) Replaced() int {
-	return r.sum(func(c *Container) int {
+func (r *Report) Replaced() (n int) {
+	for _, c := range r.containers() {
 		if c.Replaced {
-			return 1
-		}
-		return 0
-	})
-}
-
-func (r *Report) sum(of func(*Container) int) int {
-	n := 0
-	for i := range r.Workloads {
-		for j := range r.Workloads[i].Containers {
-			n += of(&r.Workloads[i].Containers[j])
+			n++
 		}
 	}
 	return n
+}
+
+// containers iterates over all containers with their workloads.
+func (r *Report) containers() iter.Seq2[*Workload, *Container] {
+	return func(yield func(*Workload, *Container) bool) {
+		for i := range r.Workloads {
+			for k := range r.Workloads[i].Containers {
+				if !yield(&r.Workloads[i], &r.Workloads[i].Containers[k]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Changed reports whether anything about a container differs.
@@ -406,11 +410,9 @@ func (r *Report) Appeared(s check.Severity) bool {
 	if !slices.Contains([]check.Severity{check.Error, check.Warning, check.Note}, s) {
 		return false
 	}
-	for _, w := range r.Workloads {
-		for _, c := range w.Containers {
-			if slices.ContainsFunc(c.Appeared, func(f check.Finding) bool { return f.Severity.AtLeast(s) }) {
-				return true
-			}
+	for _, c := range r.containers() {
+		if slices.ContainsFunc(c.Appeared, func(f check.Finding) bool { return f.Severity.AtLeast(s) }) {
+			return true
 		}
 	}
 	return false

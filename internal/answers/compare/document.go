@@ -21,7 +21,10 @@ func Document(r *Report) *document.Document {
 	if r.Before != "" {
 		d.Section(document.Section{Page: true}).Text(document.Dim, "before: "+r.Before+", after: "+r.After)
 	}
-	fold := r.sum(func(*Container) int { return 1 }) > 1
+	containers := 0
+	for range r.containers() {
+		containers++
+	}
 	var same []string
 	for i := range r.Workloads {
 		w := &r.Workloads[i]
@@ -30,7 +33,7 @@ func Document(r *Report) *document.Document {
 			d.Text(document.Plain, line)
 		}
 		for k := range w.Containers {
-			if c := &w.Containers[k]; fold && !c.Changed() {
+			if c := &w.Containers[k]; containers > 1 && !c.Changed() {
 				same = append(same, w.HeadingOf(c))
 			} else {
 				c.addTo(d.Section(document.Section{Title: w.HeadingOf(c)}), w)
@@ -195,14 +198,11 @@ func (r *Row) Difference() string {
 }
 
 // Count counts the rows with a change.
-func (r *Report) Count(change Change) int {
-	n := 0
-	for _, w := range r.Workloads {
-		for _, c := range w.Containers {
-			for _, row := range c.Rows {
-				if row.Change == change && c.Change == Same {
-					n++
-				}
+func (r *Report) Count(change Change) (n int) {
+	for _, c := range r.containers() {
+		for _, row := range c.Rows {
+			if row.Change == change && c.Change == Same {
+				n++
 			}
 		}
 	}

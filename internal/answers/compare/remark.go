@@ -90,16 +90,7 @@ func (p *Pairing) because(lastLeft string) string {
 	case LastLeft:
 		return " only because " + lastLeft + ". They may have nothing in common."
 	}
-	return ", because both have the " + printable.Plural(len(p.Images), "image") + " " + and(p.Images) + "."
-}
-
-// and joins names for a sentence.
-func and(names []string) string {
-	last := len(names) - 1
-	if last < 1 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:last], ", ") + " and " + names[last]
+	return ", because both have the " + printable.Plural(len(p.Images), "image") + " " + printable.And(p.Images) + "."
 }
 
 // Remark says what the table of a container does not.
@@ -108,21 +99,19 @@ type Remark struct {
 	Worse bool
 }
 
-// Judgement says whether the remark makes the container worse.
-func (r *Remark) Judgement() string {
+// String says whether the remark makes the container worse, and why.
+func (r *Remark) String() string {
 	if r.Worse {
-		return "Worse"
+		return "Worse: " + r.Text
 	}
-	return "Not worse"
+	return "Not worse: " + r.Text
 }
-
-func (r *Remark) String() string { return r.Judgement() + ": " + r.Text }
 
 // Remarks returns the remarks about a container.
 func (w *Workload) Remarks(c *Container) []*Remark {
 	switch {
 	case len(c.Lost) > 0:
-		return []*Remark{{"the container loses its " + and(c.Lost) + " " + printable.Plural(len(c.Lost), "probe") + ".",
+		return []*Remark{{"the container loses its " + printable.And(c.Lost) + " " + printable.Plural(len(c.Lost), "probe") + ".",
 			true}}
 	case c.Replaced:
 		return []*Remark{{"the pod has another new container instead, and no limit or time of this one is left to " +

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
 )
 
@@ -65,14 +65,7 @@ func (s *subject) contradiction(closest result, asked check.Requirements) string
 
 // together lists requirements for people.
 func together(list check.Requirements) string {
-	var all []string
-	for _, q := range list {
-		all = append(all, q.String())
-	}
-	if len(all) == 1 {
-		return all[0]
-	}
-	return fmt.Sprintf("%s and %s", strings.Join(all[:len(all)-1], ", "), all[len(all)-1])
+	return printable.And(printable.Words(list, check.Requirement.String))
 }
 
 func (s *subject) marginOf(x setting, q check.Requirement) Margin {
