@@ -11,9 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/compare"
 	"probesim.dev/internal/answers/rollout"
@@ -305,11 +302,7 @@ func (t *tuned) writePatches(w io.Writer) error {
 			if of.Patch == nil {
 				continue
 			}
-			var value any
-			if err := utiljson.Unmarshal(of.Patch, &value); err != nil { // numbers stay whole
-				return err
-			}
-			text, err := tune.PatchFile(tune.PatchCommand(of.Kind, of.Namespace, of.Name), value)
+			text, err := tune.PatchFile(tune.PatchCommand(of.Kind, of.Namespace, of.Name), of.Fields())
 			if err != nil {
 				return err
 			}

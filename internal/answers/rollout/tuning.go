@@ -3,6 +3,13 @@ package rollout
 import (
 	"encoding/json"
 	"slices"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"probesim.dev/internal/inplace"
+	"probesim.dev/internal/input"
+	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/workloads"
 )
 
 // Tuning is the result of a search for changes that meet requirements. Its JSON is stable: fields
@@ -49,6 +56,25 @@ type TunedRow struct {
 	Requirement string        `json:"requirement"`
 	Before      *Verification `json:"before"`
 	After       *Verification `json:"after"`
+}
+
+// Edit returns a file of manifests with the changes of its Deployments made in place, as
+// workloads.Edit does.
+func (t *Tuning) Edit(f input.File) (edited []byte, comments []inplace.Comment, err error) {
+	return workloads.Edit(f, func(m *manifests.Object) map[string]any {
+		i := slices.IndexFunc(t.Workloads,
+			func(w Tuned) bool { return w.File == f.Name && w.Line == m.Node.Pos.Line && w.Name == m.Name })
+		if i < 0 {
+			return nil
+		}
+		return t.Workloads[i].Fields()
+	})
+}
+
+// Fields returns the fields of the patch, or nil. Numbers stay whole.
+func (t *Tuned) Fields() (fields map[string]any) {
+	_ = utiljson.Unmarshal(t.Patch, &fields) // no patch has no fields
+	return fields
 }
 
 // Met reports whether the requirements of all Deployments are met.

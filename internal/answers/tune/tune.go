@@ -228,33 +228,26 @@ func (t *Tuner) Report() *Report {
 // Modify changes a workload of the manifests as the report says. It is an Options.Modify of package
 // check.
 func (r *Report) Modify(file string, w *manifests.Workload) {
-	for _, c := range r.changedIn(file, w) {
-		c.now.apply(w.Pod, c.Name, c.added)
+	of := r.of(file, w.Line, w.Name)
+	if of == nil {
+		return
 	}
-	if of := r.of(file, w); of != nil && of.Grace != nil {
+	for _, c := range of.Containers {
+		if len(c.Changes) > 0 {
+			c.now.apply(w.Pod, c.Name, c.added)
+		}
+	}
+	if of.Grace != nil {
 		w.Pod.Spec.TerminationGracePeriodSeconds = new(of.Grace.After)
 	}
 }
 
-// of returns the result for a workload of the manifests, or nil.
-func (r *Report) of(file string, w *manifests.Workload) *Workload {
+// of returns the result for a workload in a line of the manifests, or nil.
+func (r *Report) of(file string, line int, name string) *Workload {
 	i := slices.IndexFunc(r.Workloads,
-		func(of Workload) bool { return of.File == file && of.Line == w.Line && of.Name == w.Name })
+		func(w Workload) bool { return w.File == file && w.Line == line && w.Name == name })
 	if i < 0 {
 		return nil
 	}
 	return &r.Workloads[i]
-}
-
-func (r *Report) changedIn(file string, w *manifests.Workload) (list []*Container) {
-	of := r.of(file, w)
-	if of == nil {
-		return nil
-	}
-	for k := range of.Containers {
-		if c := &of.Containers[k]; len(c.Changes) > 0 {
-			list = append(list, c)
-		}
-	}
-	return list
 }
