@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -96,45 +95,39 @@ func asksElsewhere(p *v1.Probe, pod *v1.PodSpec) string {
 // on the node, so localhost is the node. The figures are those without them.
 func otherHost(c *v1.Container, pod *v1.PodSpec) (list []Finding) {
 	for _, p := range trace.ProbeTypes {
-		probe := prober.ProbeOf(c, p)
-		if probe == nil || asksElsewhere(probe, pod) == "" {
-			continue
+		if probe := prober.ProbeOf(c, p); probe != nil && asksElsewhere(probe, pod) != "" {
+			f := hostFinding(string(p)+" probe", podutil.HandlerOf(&probe.ProbeHandler).Host, handlerField(c, p)+".host",
+				refusedAlways[p], "its answers say nothing about this container, and "+outage[p])
+			list = append(list, f)
 		}
-		host, field := podutil.HandlerOf(&probe.ProbeHandler).Host, handlerField(c, p)+".host"
-		f := Finding{ID: ProbeHost, Severity: Error, Field: field, Fix: "remove " + field,
-			Summary: fmt.Sprintf("its %s probe asks %s, which is the node", p, host),
-			Message: fmt.Sprintf("The %s probe asks %s: the kubelet runs it on the node, so that is the node and not "+
-				"the pod. Nothing listens there unless another program does: %s.",
-				p, host, refusedAlways[p])}
-		if !program.IsNode(host) {
-			f.Summary = fmt.Sprintf("its %s probe asks %s, another machine", p, host)
-			f.Severity, f.Message = Warning,
-				fmt.Sprintf("The %s probe asks %s, another machine: its answers say nothing about this container, "+
-					"and %s.", p, host, outage[p])
-		}
-		list = append(list, f)
 	}
 	for _, key := range podutil.HookKeys {
 		h := podutil.Hook(c, key)
 		if h == nil || h.HTTPGet == nil || h.HTTPGet.Host == "" || program.IsNode(h.HTTPGet.Host) && pod.HostNetwork {
 			continue
 		}
-		host, field := h.HTTPGet.Host, "lifecycle."+key+".httpGet.host"
-		f := Finding{ID: ProbeHost, Severity: Warning, Field: field, Fix: "remove " + field,
-			Summary: fmt.Sprintf("its %s hook asks %s, another machine", key, host),
-			Message: fmt.Sprintf("The %s hook asks %s, another machine: it says nothing to this container, and if "+
-				"that refuses, %s.", key, host, hookFails[key])}
-		if program.IsNode(host) {
-			f.Summary = fmt.Sprintf("its %s hook asks %s, which is the node", key, host)
-			f.Message = fmt.Sprintf("The %s hook asks %s: the kubelet runs it on the node, so that is the node and "+
-				"not the pod. Nothing listens there unless another program does: %s.", key, host, hookFails[key])
-			if key == "postStart" {
-				f.Severity = Error
-			}
+		f := hostFinding(key+" hook", h.HTTPGet.Host, "lifecycle."+key+".httpGet.host", hookFails[key],
+			"it says nothing to this container, and if that refuses, "+hookFails[key])
+		if key == "preStop" {
+			f.Severity = Warning
 		}
 		list = append(list, f)
 	}
 	return list
+}
+
+// hostFinding returns the finding about a probe or a hook that asks the node, which always refuses,
+// or another machine.
+func hostFinding(who, host, field, refused, other string) Finding {
+	f := Finding{ID: ProbeHost, Severity: Error, Field: field, Fix: "remove " + field,
+		Summary: fmt.Sprintf("its %s asks %s, which is the node", who, host),
+		Message: fmt.Sprintf("The %s asks %s: the kubelet runs it on the node, so that is the node and not the pod. "+
+			"Nothing listens there unless another program does: %s.", who, host, refused)}
+	if !program.IsNode(host) {
+		f.Severity, f.Summary = Warning, fmt.Sprintf("its %s asks %s, another machine", who, host)
+		f.Message = fmt.Sprintf("The %s asks %s, another machine: %s.", who, host, other)
+	}
+	return f
 }
 
 // hookFails says what a hook does that fails.
@@ -160,20 +153,21 @@ var (
 // brokenProbes returns the probes that can never run or do not ask the container, and why.
 func (s *simulation) brokenProbes() map[trace.Probe]string {
 	broken, spec := map[trace.Probe]string{}, s.spec()
-	for _, port := range program.UnknownPorts(spec) {
-		for _, key := range port.Keys { // of probes, and of hooks
-			broken[trace.Probe(key)] = "the container has no port named " + strict.Quote(port.Name) +
-				strict.DidYouMean(port.Name, port.Known).String()
-		}
-	}
 	for _, p := range trace.ProbeTypes {
-		if probe := prober.ProbeOf(spec, p); probe != nil {
-			if elsewhere := asksElsewhere(probe, &s.Pod.Spec); elsewhere != "" {
-				broken[p] = elsewhere
+		for _, port := range program.UnknownPorts(spec) {
+			if slices.Contains(port.Keys, string(p)) {
+				broken[p] = "the container has no port named " + strict.Quote(port.Name) +
+					strict.DidYouMean(port.Name, port.Known).String()
 			}
 		}
+		probe := prober.ProbeOf(spec, p)
+		if probe == nil {
+			continue
+		}
+		if elsewhere := asksElsewhere(probe, &s.Pod.Spec); elsewhere != "" {
+			broken[p] = elsewhere
+		}
 	}
-	maps.DeleteFunc(broken, func(p trace.Probe, _ string) bool { return !slices.Contains(trace.ProbeTypes, p) })
 	return broken
 }
 

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -14,90 +15,69 @@ import (
 // formula says how the value of a row that decides comes about, with its numbers: Always of a
 // limit, or Worst of a time. docs/limits.md derives the formulas.
 func formula(b *bounds.Container, id RowID, all bounds.Range) string {
-	if id.End(all) == bounds.Never {
+	end := id.End(all)
+	if end == bounds.Never {
 		return ""
 	}
-	switch id {
-	case Start:
-		return sum(id, all.Least, "until the first run that counts", periods(killerOf(b)))
-	case Restart, Retry:
-		return fmt.Sprintf("%s: as for start, less the failures before the start that count too",
-			FormatDown(value.Seconds(all.Least)))
-	case Stall:
-		return sum(id, all.Least, "for the last answer in time", periods(b.Probe(trace.Liveness)))
-	case Silence:
-		return sum(id, all.Least, "", periods(b.Probe(trace.Liveness)))
-	case ServingSilence:
-		if p := b.Probe(trace.Liveness); p != nil && b.Survives(bounds.Hang).Least == all.Least {
-			return sum(id, all.Least, "", periods(p))
-		}
-		return sum(id, all.Least, "", periods(b.Probe(trace.Readiness)))
-	case Answer, ServingAnswer:
-		return fmt.Sprintf("%s = timeoutSeconds", FormatDown(value.Seconds(all.Least)))
-	case Early:
-		return fmt.Sprintf("%s: the longest start, less the time until the status in the API shows that the "+
-			"container runs", FormatTime(value.Seconds(all.Greatest)))
-	case Serving:
-		if p := b.Probe(trace.Liveness); p != nil && b.Survives(bounds.Stall).Least == all.Least {
-			return sum(id, all.Least, "for the last answer in time, of the liveness probe", periods(p))
-		}
-		return sum(id, all.Least, "for the last answer in time", periods(b.Probe(trace.Readiness)))
-	case Ready:
-		return fmt.Sprintf("%s: until a run of each probe succeeds, at a tick or after a sync, and the API has the "+
-			"status", FormatTime(value.Seconds(all.Greatest)))
-	case Unready, HungUnready:
-		m, rest := bounds.Refuse, "for the last run and the status"
-		if id == HungUnready {
-			m, rest = bounds.Hang, "for the last run, its timeout and the status"
-		}
-		if p := b.Probe(trace.Liveness); p != nil && b.UntilStopped(m).Least < all.Greatest {
-			return fmt.Sprintf("%s: the readiness probe, or the liveness probe and the restart, whichever is first",
-				FormatTime(value.Seconds(all.Greatest)))
-		}
-		return sum(id, all.Greatest, rest, periodsAfter(b.Probe(trace.Readiness)))
-	case Detect:
-		return sum(id, all.Greatest, "for the last run, the wait for a relist and the stop",
-			periodsAfter(b.Probe(trace.Liveness)))
-	}
-	return fmt.Sprintf("%s: the failures of the liveness probe, the grace period, the next start and its probes",
-		FormatTime(value.Seconds(all.Greatest)))
+	return id.Format(value.Seconds(end)) + rowOf(id).formula(b, end)
 }
 
-// killerOf returns the probe that stops a container which does not come up, if it has one.
-func killerOf(b *bounds.Container) *v1.Probe {
-	if p := b.Probe(trace.Startup); p != nil {
-		return p
-	}
-	return b.Probe(trace.Liveness)
+// formulaOf returns the formula of a row, which follows its value.
+type formulaOf func(b *bounds.Container, end time.Duration) string
+
+func words(text string) formulaOf {
+	return func(*bounds.Container, time.Duration) string { return text }
 }
 
-// term is a number of periods of a probe.
-type term struct {
-	text  string
-	value time.Duration
+// periods writes a value as the sum of the periods from the first run that the threshold needs to
+// the last one, and the rest. Of some probes, the first one that the container has counts.
+func periods(rest string, probes ...trace.Probe) formulaOf {
+	return sum("(failureThreshold - 1)", -1, rest, probes)
 }
 
-// periods are those from the first run that the threshold needs to the last one.
-func periods(p *v1.Probe) term {
-	n := p.FailureThreshold - 1
-	return term{fmt.Sprintf("(failureThreshold - 1) x periodSeconds = %d x %ds", n, p.PeriodSeconds),
-		time.Duration(n) * time.Duration(p.PeriodSeconds) * time.Second}
-}
-
-// periodsAfter are those from a moment just after a run.
-func periodsAfter(p *v1.Probe) term {
-	n := p.FailureThreshold
-	return term{fmt.Sprintf("failureThreshold x periodSeconds = %d x %ds", n, p.PeriodSeconds),
-		time.Duration(n) * time.Duration(p.PeriodSeconds) * time.Second}
+// periodsAfter is periods for those from a moment just after a run.
+func periodsAfter(rest string, probes ...trace.Probe) formulaOf {
+	return sum("failureThreshold", 0, rest, probes)
 }
 
 // sum writes a value as the sum of some periods and the rest. Runs that last longer than their
 // period make the rest longer.
-func sum(id RowID, whole time.Duration, rest string, t term) string {
-	text := id.Format(value.Seconds(whole)) + " = " + t.text
-	if left := whole - t.value; left.Abs() >= time.Millisecond && rest != "" {
-		text += fmt.Sprintf(" %s %s %s", map[bool]string{true: "-", false: "+"}[left < 0],
-			FormatUp(value.Seconds(left.Abs())), rest)
+func sum(threshold string, more int32, rest string, probes []trace.Probe) formulaOf {
+	return func(b *bounds.Container, end time.Duration) string {
+		var p *v1.Probe
+		for _, of := range probes {
+			p = cmp.Or(p, b.Probe(of))
+		}
+		n, sign := p.FailureThreshold+more, "+"
+		text := fmt.Sprintf(" = %s x periodSeconds = %d x %ds", threshold, n, p.PeriodSeconds)
+		left := end - time.Duration(n)*time.Duration(p.PeriodSeconds)*time.Second
+		switch {
+		case left.Abs() < time.Millisecond || rest == "":
+			return text
+		case left < 0:
+			sign = "-"
+		}
+		return text + fmt.Sprintf(" %s %s %s", sign, FormatUp(value.Seconds(left.Abs())), rest)
 	}
-	return text
+}
+
+// servedUntil takes one formula if the liveness probe ends the readiness, and another one if the
+// readiness probe does.
+func servedUntil(m bounds.Misfortune, killed, unready formulaOf) formulaOf {
+	return func(b *bounds.Container, end time.Duration) string {
+		if b.Probe(trace.Liveness) != nil && b.Survives(m).Least == end {
+			return killed(b, end)
+		}
+		return unready(b, end)
+	}
+}
+
+// untilUnready takes the periods of the readiness probe, unless the liveness probe can be first.
+func untilUnready(m bounds.Misfortune, rest string) formulaOf {
+	return func(b *bounds.Container, end time.Duration) string {
+		if b.Probe(trace.Liveness) != nil && b.UntilStopped(m).Least < end {
+			return ": the readiness probe, or the liveness probe and the restart, whichever is first"
+		}
+		return periodsAfter(rest, trace.Readiness)(b, end)
+	}
 }

@@ -42,37 +42,55 @@ const (
 	Early RowID = "early"
 )
 
-// row is a row of the report: its text, the probes that decide about it, and its values. The time
-// is how long a start takes at most, if that is known.
+// row is a row of the report: its text, the probes that decide about it, its values, and how they
+// come about. The time is how long a start takes at most, if that is known.
 type row struct {
-	id     RowID
-	limit  bool // how long something may last; otherwise how long it takes
-	text   string
-	probes []trace.Probe
-	values func(b *bounds.Container, start time.Duration) []Value
+	id      RowID
+	limit   bool // how long something may last; otherwise how long it takes
+	text    string
+	probes  []trace.Probe
+	values  func(b *bounds.Container, start time.Duration) []Value
+	formula formulaOf
 }
 
 // rows lists all rows in the order of a report.
 var rows = []row{
-	{Start, true, "comes up if its start takes up to", killers, starts(bounds.FirstInstance, bounds.YoungKubelet)},
+	{Start, true, "comes up if its start takes up to", killers, starts(bounds.FirstInstance, bounds.YoungKubelet),
+		periods("until the first run that counts", killers...)},
 	{Restart, true, "survives a restart of up to", killers,
-		starts(bounds.AfterLivenessKill, bounds.AfterStartupKill, bounds.AfterCrash)},
-	{Retry, true, "survives a start after a crash of up to", killers, starts(bounds.AfterCrashWhileStarting)},
-	{Stall, true, "survives a stall of up to", liveness, limit(bounds.Stall, (*bounds.Container).Survives)},
-	{Silence, true, "survives late or no answers for up to", liveness, silence((*bounds.Container).Survives)},
-	{Answer, true, "tolerates answers of up to", killers, answers(trace.Startup, trace.Liveness)},
+		starts(bounds.AfterLivenessKill, bounds.AfterStartupKill, bounds.AfterCrash), asForStart},
+	{Retry, true, "survives a start after a crash of up to", killers, starts(bounds.AfterCrashWhileStarting),
+		asForStart},
+	{Stall, true, "survives a stall of up to", liveness, limit(bounds.Stall, (*bounds.Container).Survives),
+		periods("for the last answer in time", trace.Liveness)},
+	{Silence, true, "survives late or no answers for up to", liveness, silence((*bounds.Container).Survives),
+		periods("", trace.Liveness)},
+	{Answer, true, "tolerates answers of up to", killers, answers(trace.Startup, trace.Liveness),
+		words(" = timeoutSeconds")},
 	{Serving, true, "stays in its Service in a stall of up to", readiness,
-		limit(bounds.Stall, (*bounds.Container).StaysReady)},
+		limit(bounds.Stall, (*bounds.Container).StaysReady),
+		servedUntil(bounds.Stall, periods("for the last answer in time, of the liveness probe", trace.Liveness),
+			periods("for the last answer in time", trace.Readiness))},
 	{ServingSilence, true, "in its Service, late or no answers up to", readiness,
-		silence((*bounds.Container).StaysReady)},
-	{ServingAnswer, true, "stays in its Service at answers of up to", readiness, answers(trace.Readiness)},
-	{Early, false, "Ready before it is up for", nil, nil},
-	{Ready, false, "up -> Ready", []trace.Probe{trace.Readiness, trace.Startup}, ready},
-	{Unready, false, "broken -> out of the Service", readiness, after(bounds.Refuse, (*bounds.Container).UntilUnready)},
-	{HungUnready, false, "hung -> out of the Service", readiness, after(bounds.Hang, (*bounds.Container).UntilUnready)},
-	{Detect, false, "hung -> SIGTERM", liveness, after(bounds.Hang, (*bounds.Container).UntilStopped)},
-	{Recover, false, "hung -> Ready again", liveness, recovers},
+		silence((*bounds.Container).StaysReady),
+		servedUntil(bounds.Hang, periods("", trace.Liveness), periods("", trace.Readiness))},
+	{ServingAnswer, true, "stays in its Service at answers of up to", readiness, answers(trace.Readiness),
+		words(" = timeoutSeconds")},
+	{Early, false, "Ready before it is up for", nil, nil,
+		words(": the longest start, less the time until the status in the API shows that the container runs")},
+	{Ready, false, "up -> Ready", []trace.Probe{trace.Readiness, trace.Startup}, ready,
+		words(": until a run of each probe succeeds, at a tick or after a sync, and the API has the status")},
+	{Unready, false, "broken -> out of the Service", readiness, after(bounds.Refuse, (*bounds.Container).UntilUnready),
+		untilUnready(bounds.Refuse, "for the last run and the status")},
+	{HungUnready, false, "hung -> out of the Service", readiness, after(bounds.Hang, (*bounds.Container).UntilUnready),
+		untilUnready(bounds.Hang, "for the last run, its timeout and the status")},
+	{Detect, false, "hung -> SIGTERM", liveness, after(bounds.Hang, (*bounds.Container).UntilStopped),
+		periodsAfter("for the last run, the wait for a relist and the stop", trace.Liveness)},
+	{Recover, false, "hung -> Ready again", liveness, recovers,
+		words(": the failures of the liveness probe, the grace period, the next start and its probes")},
 }
+
+var asForStart = words(": as for start, less the failures before the start that count too")
 
 var (
 	killers   = []trace.Probe{trace.Startup, trace.Liveness}
