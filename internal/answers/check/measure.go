@@ -113,10 +113,10 @@ func (r *result) all(id RowID) bounds.Range {
 }
 
 // all returns the range of some values, and the mean of the last one that has one.
-func all(values []Value) (a bounds.Time) {
+func all(values []Value) (a Value) {
 	for i, v := range values {
 		if i == 0 {
-			a = v.Time
+			a = v
 		}
 		a.Range = a.Or(v.Range)
 		if v.Mean > 0 {

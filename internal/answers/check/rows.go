@@ -43,15 +43,19 @@ const (
 )
 
 // row is a row of the report: its text, the probes that decide about it, its values, and how they
-// come about. The time is how long a start takes at most, if that is known.
+// come about.
 type row struct {
 	id      RowID
 	limit   bool // how long something may last; otherwise how long it takes
 	text    string
 	probes  []trace.Probe
-	values  func(b *bounds.Container, start time.Duration) []Value
+	values  valuesOf
 	formula formulaOf
 }
+
+// valuesOf returns the values of a row. The time is how long a start takes at most, if that is
+// known.
+type valuesOf func(b *bounds.Container, start time.Duration) []Value
 
 // rows lists all rows in the order of a report.
 var rows = []row{
@@ -102,7 +106,8 @@ var (
 type Value struct {
 	Case       string // such as "after a crash"; empty if the row has only one
 	Kubernetes string
-	bounds.Time
+	bounds.Range
+	Mean time.Duration // as in bounds.Time
 }
 
 // Values returns the values of a row of a container, one for each case: none if the container does
@@ -120,21 +125,20 @@ func Values(b *bounds.Container, id RowID, start time.Duration) []Value {
 }
 
 // starts returns the values of those of some starts that a container can have.
-func starts(which ...bounds.StartCase) func(*bounds.Container, time.Duration) []Value {
+func starts(which ...bounds.StartCase) valuesOf {
 	return func(b *bounds.Container, _ time.Duration) (list []Value) {
 		for _, c := range b.StartCases() {
 			if slices.Contains(which, c) {
-				list = append(list, Value{Case: string(c), Time: bounds.Time{Range: b.Start(c)}})
+				list = append(list, Value{Case: string(c), Range: b.Start(c)})
 			}
 		}
 		return list
 	}
 }
 
-func limit(m bounds.Misfortune, of func(*bounds.Container, bounds.Misfortune) bounds.Range) func(*bounds.Container,
-	time.Duration) []Value {
+func limit(m bounds.Misfortune, of func(*bounds.Container, bounds.Misfortune) bounds.Range) valuesOf {
 	return func(b *bounds.Container, _ time.Duration) []Value {
-		return []Value{{Time: bounds.Time{Range: of(b, m)}}}
+		return []Value{{Range: of(b, m)}}
 	}
 }
 
@@ -146,25 +150,23 @@ const (
 
 // silence returns how long a program need not answer in time. A late answer differs from none if a
 // connection without an answer ends before the timeout.
-func silence(of func(*bounds.Container, bounds.Misfortune) bounds.Range) func(*bounds.Container,
-	time.Duration) []Value {
+func silence(of func(*bounds.Container, bounds.Misfortune) bounds.Range) valuesOf {
 	return func(b *bounds.Container, _ time.Duration) []Value {
 		none, late := of(b, bounds.Hang), of(b, bounds.Slow)
 		if none == late || late.Least == bounds.Never { // a TCP probe does not notice late answers
-			return []Value{{Time: bounds.Time{Range: none}}}
+			return []Value{{Range: none}}
 		}
-		return []Value{{Case: noAnswers, Time: bounds.Time{Range: none}},
-			{Case: LateAnswers, Time: bounds.Time{Range: late}}}
+		return []Value{{Case: noAnswers, Range: none}, {Case: LateAnswers, Range: late}}
 	}
 }
 
 // answers returns how long an answer to each of some probes may take: the one with the shortest
 // timeout decides.
-func answers(probes ...trace.Probe) func(*bounds.Container, time.Duration) []Value {
+func answers(probes ...trace.Probe) valuesOf {
 	return func(b *bounds.Container, _ time.Duration) (list []Value) {
 		for _, p := range probes {
 			if b.Probe(p) != nil {
-				list = append(list, Value{Case: string(p) + " probe", Time: bounds.Time{Range: b.Tolerates(p)}})
+				list = append(list, Value{Case: string(p) + " probe", Range: b.Tolerates(p)})
 			}
 		}
 		slices.SortStableFunc(list, func(a, b Value) int { return cmp.Compare(a.Least, b.Least) })
@@ -180,13 +182,14 @@ func early(b *bounds.Container, start value.Interval) []Value {
 	}
 	ready := b.ReadyUnasked()
 	return []Value{{Kubernetes: b.Version(),
-		Time: bounds.Time{Range: bounds.Range{Least: max(0, start.Min-ready.Greatest),
-			Greatest: max(0, start.Max-ready.Least)}}}}
+		Range: bounds.Range{Least: max(0, start.Min-ready.Greatest), Greatest: max(0, start.Max-ready.Least)}}}
 }
 
-func after(m bounds.Misfortune, of func(*bounds.Container, bounds.Misfortune) bounds.Time) func(*bounds.Container,
-	time.Duration) []Value {
-	return func(b *bounds.Container, _ time.Duration) []Value { return []Value{{Time: of(b, m)}} }
+func after(m bounds.Misfortune, of func(*bounds.Container, bounds.Misfortune) bounds.Time) valuesOf {
+	return func(b *bounds.Container, _ time.Duration) []Value {
+		until := of(b, m)
+		return []Value{{Range: until.Range, Mean: until.Mean}}
+	}
 }
 
 // UpAtOnce is the case of Ready of a program that is up when its container starts.
@@ -195,8 +198,7 @@ const UpAtOnce = "up at once"
 // ready returns the values of Ready, whose least ones are not known.
 func ready(b *bounds.Container, _ time.Duration) []Value {
 	value := func(which string, atOnce bool) Value {
-		return Value{Case: which, Time: bounds.Time{Range: bounds.Range{Least: bounds.Never,
-			Greatest: b.UntilReady(atOnce)}}}
+		return Value{Case: which, Range: bounds.Range{Least: bounds.Never, Greatest: b.UntilReady(atOnce)}}
 	}
 	return []Value{value(UpAtOnce, true), value("up later", false)}
 }
@@ -216,7 +218,7 @@ func recovers(b *bounds.Container, start time.Duration) []Value {
 			until.Least = bounds.Never
 		}
 	}
-	return []Value{{Time: until}}
+	return []Value{{Range: until.Range, Mean: until.Mean}}
 }
 
 // Rows returns all rows, in the order of a report.
