@@ -30,6 +30,12 @@ func (r *result) appRestart(which bounds.StartCase, start time.Duration) []strin
 	return app
 }
 
+// appDeleted returns the words for the deletion of a pod whose program takes some time to exit.
+func (r *result) appDeleted(stop time.Duration) []string {
+	return []string{r.app("stop %s", seconds(stop)),
+		r.container.workload.Ref + "=delete at " + value.Format(r.warm())}
+}
+
 // lasting returns a time in which something happens that takes some time at most, or a long one if
 // it never does.
 func lasting(atMost time.Duration) time.Duration {

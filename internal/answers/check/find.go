@@ -184,46 +184,42 @@ func startKilled(r *result) []Finding {
 	if start == nil || len(r.rows[Start]) == 0 {
 		return nil
 	}
-	limit := r.all(Start)
-	probe := r.killer()
-	p := r.Probe(probe)
-	field := string(probe) + "Probe.failureThreshold"
-	app := []string{r.app("start %s", start)}
-	always, fix := FormatDown(value.Seconds(limit.Least)), r.allowStart(start.Max, limit.Least)
-	measured := r.container.measured()
-	switch {
-	case measured != nil && measured.Used && limit.Least < start.Max && measured.Slowest <= value.Seconds(limit.Least):
-		return []Finding{{ID: StartTight, Severity: Warning, Message: fmt.Sprintf(
-			"The slowest measured start took %s to %s, and %d x %ds always allows only %s.",
-			FormatDown(measured.Slowest), seconds(start.Max), p.FailureThreshold, p.PeriodSeconds, always),
-			Summary: fmt.Sprintf("its slowest measured start took up to %s, and a start of over %s can be killed",
-				seconds(start.Max), always), Fix: fix, Field: field, App: app}}
+	limit, killer, measured := r.all(Start), r.killer(), r.container.measured()
+	p := r.Probe(killer)
+	period := time.Duration(p.PeriodSeconds) * time.Second
+	always, longest := FormatDown(limit.Least), seconds(start.Max)
+	runs := fmt.Sprintf("%d x %ds", p.FailureThreshold, p.PeriodSeconds)
+	f := Finding{ID: StartKilled, Severity: Error, Field: string(killer) + "Probe.failureThreshold",
+		Fix: r.allowStart(start.Max, limit.Least), App: []string{r.app("start %s", start)}}
+	switch tooLong := limit.Least < start.Max; {
+	case tooLong && measured != nil && measured.Used && measured.Slowest <= value.Seconds(limit.Least):
+		f.ID, f.Severity = StartTight, Warning
+		f.Message = fmt.Sprintf("The slowest measured start took %s to %s, and %s always allows only %s.",
+			FormatDown(measured.Slowest), longest, runs, always)
+		f.Summary = fmt.Sprintf("its slowest measured start took up to %s, and a start of over %s can be killed",
+			longest, always)
 	// no node of the sample kills one, and a limit below the longest start says that others do
-	case limit.Least < start.Max && r.share != nil && *r.share == 1:
-		return []Finding{{ID: StartKilled, Severity: Error, Message: fmt.Sprintf(
-			"%d x %ds: on nearly all nodes, each start of %s comes up. On some nodes, a start of over %s is killed.",
-			p.FailureThreshold, p.PeriodSeconds, start, always),
-			Summary: fmt.Sprintf("on some nodes, a start of over %s is killed, and yours take up to %s", always,
-				seconds(start.Max)), Fix: fix,
-			Field: field, App: app}}
-	case limit.Least < start.Max && r.share != nil:
-		return []Finding{{ID: StartKilled, Severity: Error, Message: fmt.Sprintf(
-			"%s of the starts that take %s are killed: %d x %ds always allows a start of up to %s, and never one of "+
-				"over %s.%s",
-			Percent(1-*r.share), start, p.FailureThreshold, p.PeriodSeconds, always,
-			FormatUp(value.Seconds(limit.Greatest)),
-			wrongFormula(p, limit)),
-			Summary: fmt.Sprintf("%s of its starts are killed: a start of up to %s always survives, and yours take "+
-				"up to %s", Percent(1-*r.share), always, seconds(start.Max)),
-			Fix: fix, Field: field, App: app, weight: 1 - *r.share}}
-	case limit.Least-start.Max < time.Duration(p.PeriodSeconds)*time.Second:
-		return []Finding{{ID: StartTight, Severity: Warning, Message: fmt.Sprintf(
-			"%d x %ds: all starts of %s come up, but the longest has a margin of only %s.",
-			p.FailureThreshold, p.PeriodSeconds, start, FormatDown(value.Seconds(limit.Least-start.Max))),
-			Summary: fmt.Sprintf("its longest start has a margin of only %s",
-				FormatDown(value.Seconds(limit.Least-start.Max))), Fix: fix, Field: field, App: app}}
+	case tooLong && r.share != nil && *r.share == 1:
+		f.Message = fmt.Sprintf("%s: on nearly all nodes, each start of %s comes up. On some nodes, a start of over %s "+
+			"is killed.", runs, start, always)
+		f.Summary = fmt.Sprintf("on some nodes, a start of over %s is killed, and yours take up to %s", always, longest)
+	case tooLong && r.share != nil:
+		f.weight = 1 - *r.share
+		f.Message = fmt.Sprintf("%s of the starts that take %s are killed: %s always allows a start of up to %s, and "+
+			"never one of over %s.%s", Percent(f.weight), start, runs, always, FormatUp(limit.Greatest),
+			wrongFormula(p, limit))
+		f.Summary = fmt.Sprintf("%s of its starts are killed: a start of up to %s always survives, and yours take "+
+			"up to %s", Percent(f.weight), always, longest)
+	case limit.Least-start.Max < period:
+		margin := FormatDown(limit.Least - start.Max)
+		f.ID, f.Severity = StartTight, Warning
+		f.Message = fmt.Sprintf("%s: all starts of %s come up, but the longest has a margin of only %s.", runs, start,
+			margin)
+		f.Summary = "its longest start has a margin of only " + margin
+	default:
+		return nil
 	}
-	return nil
+	return []Finding{f}
 }
 
 // allowStart says which change lets a start of some length come up with a margin of a period. The
@@ -280,11 +276,10 @@ func noStartupProbe(r *result) []Finding {
 		limit.Least == bounds.Never {
 		return nil
 	}
-	return []Finding{{ID: NoStartupProbe, Severity: Note, Message: fmt.Sprintf(
-		"There is no startup probe: the liveness probe can stop a start that takes more than %s, and always stops "+
-			"one of over %s.",
-		FormatDown(value.Seconds(limit.Least)), FormatUp(value.Seconds(limit.Greatest))),
-		Summary: fmt.Sprintf("a start of over %s can be killed", FormatDown(value.Seconds(limit.Least))),
+	return []Finding{{ID: NoStartupProbe, Severity: Note,
+		Message: fmt.Sprintf("There is no startup probe: the liveness probe can stop a start that takes more than %s, "+
+			"and always stops one of over %s.", FormatDown(limit.Least), FormatUp(limit.Greatest)),
+		Summary: fmt.Sprintf("a start of over %s can be killed", FormatDown(limit.Least)),
 		weight:  -limit.Least.Seconds(), Fix: startupProbeFor(max(2*time.Minute-10*time.Second, limit.Least)),
 		Field: "livenessProbe", App: []string{r.app("start %s", seconds(limit.Greatest+time.Millisecond))}}}
 }
@@ -344,16 +339,15 @@ func otherEndpoint(r *result) []Finding {
 		sameFamily(r.container.spec, startup, next) {
 		return nil
 	}
-	what := map[trace.Probe]string{
-		trace.Liveness:  "the liveness probe counts from then on, and can stop a program that is not up there yet",
-		trace.Readiness: "the container is ready only later",
-	}[follows]
-	return []Finding{{ID: OtherEndpoint, Severity: Note, Field: "startupProbe",
-		Summary: fmt.Sprintf("its startup probe asks %s, and its %s probe %s", podutil.Asks(&startup.ProbeHandler),
-			follows, podutil.Asks(&next.ProbeHandler)),
-		Fix: "let both probes ask the same",
-		Message: fmt.Sprintf("The startup probe asks %s, and the %s probe %s: once the first succeeds, %s.",
-			podutil.Asks(&startup.ProbeHandler), follows, podutil.Asks(&next.ProbeHandler), what)}}
+	then := "the container is ready only later"
+	if follows == trace.Liveness {
+		then = "the liveness probe counts from then on, and can stop a program that is not up there yet"
+	}
+	first, second := podutil.Asks(&startup.ProbeHandler), podutil.Asks(&next.ProbeHandler)
+	return []Finding{{ID: OtherEndpoint, Severity: Note, Field: "startupProbe", Fix: "let both probes ask the same",
+		Summary: fmt.Sprintf("its startup probe asks %s, and its %s probe %s", first, follows, second),
+		Message: fmt.Sprintf("The startup probe asks %s, and the %s probe %s: once the first succeeds, %s.", first,
+			follows, second, then)}}
 }
 
 // sameFamily reports whether two probes over the network ask one port in one way: of HTTP, both
@@ -395,16 +389,16 @@ func readinessGate(r *result) []Finding {
 	for _, g := range spec.ReadinessGates {
 		names = append(names, string(g.ConditionType))
 	}
+	all := strings.Join(names, " and ")
 	return []Finding{{ID: ReadinessGate, Severity: Note, Field: "spec.readinessGates",
-		Summary: "it is Ready only once somebody sets " + strings.Join(names, " and "), Message: fmt.Sprintf(
-			"The pod is Ready only once its containers are and somebody has set %s to True: no probe does. The time "+
-				"until Ready leaves this out.",
-			strings.Join(names, " and "))}}
+		Summary: "it is Ready only once somebody sets " + all,
+		Message: fmt.Sprintf("The pod is Ready only once its containers are and somebody has set %s to True: no probe "+
+			"does. The time until Ready leaves this out.", all)}}
 }
 
 // between formats the range of a time for people.
 func between(a bounds.Range) string {
-	least, greatest := FormatDown(value.Seconds(a.Least)), FormatUp(value.Seconds(a.Greatest))
+	least, greatest := FormatDown(a.Least), FormatUp(a.Greatest)
 	if least == greatest {
 		return greatest
 	}
@@ -429,12 +423,11 @@ func shortRestart(r *result) []Finding {
 		case which == bounds.AfterLivenessKill && r.KilledAtTickOnly(): // seldom on a real node
 			severity, when = Note, " if the liveness probe runs before everything else at its tick"
 		}
-		return []Finding{{ID: ShortRestart, Severity: severity, Message: fmt.Sprintf(
-			"%s, the next start can have only %s%s, and the first one always has %s.",
-			upper(v.Case), FormatDown(value.Seconds(v.Least)), when, FormatDown(value.Seconds(first.Least))),
-			Summary: fmt.Sprintf("%s, the next start can have only %s, not %s", v.Case,
-				FormatDown(value.Seconds(v.Least)),
-				FormatDown(value.Seconds(first.Least))),
+		return []Finding{{ID: ShortRestart, Severity: severity,
+			Message: fmt.Sprintf("%s, the next start can have only %s%s, and the first one always has %s.",
+				upper(v.Case), FormatDown(v.Least), when, FormatDown(first.Least)),
+			Summary: fmt.Sprintf("%s, the next start can have only %s, not %s", v.Case, FormatDown(v.Least),
+				FormatDown(first.Least)),
 			Fix: r.lengthenRestart(v, first.Least), weight: -v.Least.Seconds(),
 			Field: string(r.killer()) + "Probe", App: r.appRestart(bounds.StartCase(v.Case), first.Least)}}
 	}
@@ -480,7 +473,7 @@ func noTimeToRecover(r *result) []Finding {
 			"The liveness probe asks the same endpoint as the readiness probe and is as impatient: %s, also of a "+
 				"database behind the endpoint, can restart the container, and the readiness probe takes up to %s to "+
 				"remove it from its Service.",
-			outageOf(begins), FormatUp(value.Seconds(unready.Greatest))))}
+			outageOf(begins), FormatUp(unready.Greatest)))}
 }
 
 // restartedFirst returns the finding about a liveness probe that needs some failures more.
@@ -498,7 +491,7 @@ func outageOf(d time.Duration) string {
 	if d < tenth {
 		return "the shortest outage"
 	}
-	return "an outage of " + FormatDown(value.Seconds(d))
+	return "an outage of " + FormatDown(d)
 }
 
 // stoppedFirst finds containers whose liveness probe acts before the readiness probe in every
@@ -513,7 +506,7 @@ func stoppedFirst(r *result) []Finding {
 		(slack+liveness.PeriodSeconds)/liveness.PeriodSeconds, fmt.Sprintf(
 			"While the program is down, the liveness probe stops the container, after %s at the latest, before the "+
 				"readiness probe removes it from its Service: it needs %d failures, %ds apart.",
-			FormatUp(value.Seconds(r.UntilStopped(bounds.Refuse).Greatest)), readiness.FailureThreshold,
+			FormatUp(r.UntilStopped(bounds.Refuse).Greatest), readiness.FailureThreshold,
 			readiness.PeriodSeconds))}
 }
 
@@ -595,20 +588,20 @@ func answerTimeout(r *result) []Finding {
 		return nil
 	}
 	first := r.Probe(kinds[0])
-	happens := map[trace.Probe]string{trace.Liveness: "restart the container",
-		trace.Readiness: "take the pod out of its Service"}[kinds[0]]
-	says := fmt.Sprintf("%d answers in a row that take longer %s", first.FailureThreshold, happens)
-	if first.FailureThreshold == 1 {
-		says = "one answer that takes longer " + strings.NewReplacer("restart ", "restarts ", "take ", "takes ").
-			Replace(happens)
+	verb, object, of := "restart", "the container", "it"
+	if kinds[0] == trace.Readiness {
+		verb, object, of = "take", "the pod out of its Service", "it out of its Service"
 	}
-	summary := fmt.Sprintf("%s in a row of over 1s can %s", printable.Count(int(first.FailureThreshold), "answer"),
-		strings.NewReplacer("the container", "it", "the pod", "it").Replace(happens))
-	return []Finding{{ID: AnswerTimeout, Severity: Note,
-		Message: fmt.Sprintf("The %s the default timeout of 1s: %s.", listed(kinds), says),
-		Summary: summary, Fix: longerAnswer(kinds[0], first),
-		Field: string(kinds[0]) + "Probe",
-		App:   []string{r.app("%s ok in 1.5s at %s", r.asked(kinds[0]), value.Format(r.warm()))}}}
+	slow := fmt.Sprintf("%d answers in a row that take longer %s %s", first.FailureThreshold, verb, object)
+	if first.FailureThreshold == 1 {
+		slow = fmt.Sprintf("one answer that takes longer %ss %s", verb, object)
+	}
+	return []Finding{{ID: AnswerTimeout, Severity: Note, Field: string(kinds[0]) + "Probe",
+		Message: fmt.Sprintf("The %s the default timeout of 1s: %s.", listed(kinds), slow),
+		Summary: fmt.Sprintf("%s in a row of over 1s can %s %s", printable.Count(int(first.FailureThreshold), "answer"),
+			verb, of),
+		Fix: longerAnswer(kinds[0], first),
+		App: []string{r.app("%s ok in 1.5s at %s", r.asked(kinds[0]), value.Format(r.warm()))}}}
 }
 
 // longerAnswer says how to give answers more than the default timeout, if possible within the
@@ -681,14 +674,12 @@ func longTimeout(r *result) []Finding {
 		if p == trace.Startup { // it only allows more time
 			at, severity = 0, Note
 		}
-		list = append(list, Finding{ID: LongTimeout, Severity: severity, Message: fmt.Sprintf(
-			"timeoutSeconds is not less than periodSeconds: while the program hangs, the %s probe runs every %s, not "+
-				"every %s.",
-			p, format(apart), format(period)),
-			Summary: fmt.Sprintf("while it hangs, its %s probe runs every %s, not every %s", p, format(apart),
-				format(period)),
-			Fix: change(p, "periodSeconds", probe.PeriodSeconds, periodsFor(apart, time.Second)), Field: string(p) +
-				"Probe.timeoutSeconds", App: []string{r.app("hang 2m at %s", value.Format(at))}})
+		runs := fmt.Sprintf("%s probe runs every %s, not every %s", p, format(apart), format(period))
+		list = append(list, Finding{ID: LongTimeout, Severity: severity,
+			Message: "timeoutSeconds is not less than periodSeconds: while the program hangs, the " + runs + ".",
+			Summary: "while it hangs, its " + runs,
+			Fix:     change(p, "periodSeconds", probe.PeriodSeconds, periodsFor(apart, time.Second)),
+			Field:   string(p) + "Probe.timeoutSeconds", App: []string{r.app("hang 2m at %s", value.Format(at))}})
 	}
 	return list
 }
@@ -706,12 +697,10 @@ func slowReady(r *result) []Finding {
 	if waits < readyIsSlow {
 		return nil
 	}
-	return []Finding{{
-		ID: SlowReady, Severity: Note, Fix: r.sooner(field), Field: field,
-		Message: fmt.Sprintf("A container that is up at once becomes ready only after up to %s. %s",
-			FormatUp(value.Seconds(atMost)), advice),
-		Summary: fmt.Sprintf("it waits up to %s to become Ready, although it is up", FormatUp(value.Seconds(atMost))),
-	}}
+	return []Finding{{ID: SlowReady, Severity: Note, Fix: r.sooner(field), Field: field,
+		Message: fmt.Sprintf("A container that is up at once becomes ready only after up to %s. %s", FormatUp(atMost),
+			advice),
+		Summary: fmt.Sprintf("it waits up to %s to become Ready, although it is up", FormatUp(atMost))}}
 }
 
 // sooner says how to change the field that delays Ready, or returns an empty string.
@@ -783,17 +772,15 @@ func shortGrace(r *result) []Finding {
 		return nil
 	}
 	message := fmt.Sprintf("%s of the grace period: the program has only %s between SIGTERM and SIGKILL.",
-		r.untilSIGTERM(), FormatDown(value.Seconds(left)))
+		r.untilSIGTERM(), FormatDown(left))
 	if grace := time.Duration(*r.simulation.Pod.Spec.TerminationGracePeriodSeconds) * time.Second; stopped >= grace {
 		message = fmt.Sprintf("The preStop hook uses the whole grace period of %s: the program has only the %s "+
-			"between SIGTERM and SIGKILL that the kubelet always leaves.", format(grace),
-			FormatDown(value.Seconds(left)))
+			"between SIGTERM and SIGKILL that the kubelet always leaves.", format(grace), FormatDown(left))
 	}
 	return []Finding{{ID: ShortGrace, Severity: Warning, Message: message,
-		Summary: fmt.Sprintf("its preStop hook leaves it %s of its grace period", FormatDown(value.Seconds(left))),
+		Summary: fmt.Sprintf("its preStop hook leaves it %s of its grace period", FormatDown(left)),
 		Fix:     r.raiseGrace(stopped + 30*time.Second),
-		Field:   "lifecycle.preStop", App: []string{r.app("stop %s", seconds(left+time.Second)),
-			r.container.workload.Ref + "=delete at " + value.Format(r.warm())}}}
+		Field:   "lifecycle.preStop", App: r.appDeleted(left + time.Second)}}
 }
 
 // raiseGrace says which grace period of the pod lasts some time.
@@ -822,16 +809,13 @@ func killedInStop(r *result, stop *value.Interval) []Finding {
 	if hook := r.container.spec.Lifecycle; hook != nil && hook.PreStop != nil {
 		field, because = "lifecycle.preStop", fmt.Sprintf(" %s of the grace period.", r.untilSIGTERM())
 	}
-	return []Finding{{ID: ShortGrace, Severity: Error, Message: fmt.Sprintf(
-		"The program takes %s to exit after SIGTERM, and gets SIGKILL after %s.%s", stop,
-		FormatDown(value.Seconds(left)),
-		because), Field: field,
-		Summary: fmt.Sprintf("SIGKILL comes %s after SIGTERM, and it takes up to %s to exit",
-			FormatDown(value.Seconds(left)),
+	return []Finding{{ID: ShortGrace, Severity: Error, Field: field,
+		Message: fmt.Sprintf("The program takes %s to exit after SIGTERM, and gets SIGKILL after %s.%s", stop,
+			FormatDown(left), because),
+		Summary: fmt.Sprintf("SIGKILL comes %s after SIGTERM, and it takes up to %s to exit", FormatDown(left),
 			seconds(stop.Max)),
 		Fix: r.raiseGrace(time.Duration(r.deleted.SIGTERM) + stop.Max + graceIsShort),
-		App: []string{r.app("stop %s", seconds(stop.Max)), r.container.workload.Ref + "=delete at " +
-			value.Format(r.warm())}}}
+		App: r.appDeleted(stop.Max)}}
 }
 
 // kubeletRestart finds healthy containers that a restart of the kubelet makes not ready: a kubelet
@@ -846,13 +830,11 @@ func kubeletRestart(r *result) []Finding {
 	if readiness.SuccessThreshold > 1 {
 		needs = fmt.Sprintf(", and the readiness probe needs %d successes again", readiness.SuccessThreshold)
 	}
-	return []Finding{{ID: KubeletRestart, Severity: Note, Message: fmt.Sprintf(
-		"A restart of the kubelet makes the healthy container not ready, for up to %s: the kubelet of %s forgets the "+
-			"results of its probes%s.",
-		FormatUp(value.Seconds(outage)), r.profile.Version, needs),
-		Summary: fmt.Sprintf("a restart of the kubelet makes it not Ready for up to %s",
-			FormatUp(value.Seconds(outage))),
-		Fix: "take Kubernetes v1.35 or later", Field: "readinessProbe",
+	return []Finding{{ID: KubeletRestart, Severity: Note,
+		Message: fmt.Sprintf("A restart of the kubelet makes the healthy container not ready, for up to %s: the "+
+			"kubelet of %s forgets the results of its probes%s.", FormatUp(outage), r.profile.Version, needs),
+		Summary: fmt.Sprintf("a restart of the kubelet makes it not Ready for up to %s", FormatUp(outage)),
+		Fix:     "take Kubernetes v1.35 or later", Field: "readinessProbe",
 		App: []string{"kubelet down 3s at " + value.Format(r.warm())}}}
 }
 

@@ -57,7 +57,7 @@ func sum(threshold string, more int32, rest string, probes []trace.Probe) formul
 		case left < 0:
 			sign = "-"
 		}
-		return text + fmt.Sprintf(" %s %s %s", sign, FormatUp(value.Seconds(left.Abs())), rest)
+		return text + fmt.Sprintf(" %s %s %s", sign, FormatUp(left.Abs()), rest)
 	}
 }
 

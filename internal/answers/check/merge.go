@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/podutil"
@@ -264,88 +263,4 @@ func (c *container) noValues(id RowID) string {
 		return fmt.Sprintf("container %s never restarts", c.spec.Name)
 	}
 	return ""
-}
-
-// tenth is the precision of durations in texts below ten minutes; above, it is a second.
-const tenth = 100 * time.Millisecond
-
-// FormatDown formats a duration for people, rounded down.
-func FormatDown(s value.Seconds) string {
-	if s == value.Seconds(bounds.Never) {
-		return format(bounds.Never)
-	}
-	return format(time.Duration(s).Truncate(unit(s)))
-}
-
-// FormatUp formats a duration for people, rounded up.
-func FormatUp(s value.Seconds) string {
-	u := unit(s)
-	if d := time.Duration(s); d != bounds.Never && d%u != 0 {
-		return format(d.Truncate(u) + u)
-	}
-	return format(time.Duration(s))
-}
-
-// FormatTime formats a time of a report for people: rounded up, or "never".
-func FormatTime(s value.Seconds) string {
-	if s.IsNever() {
-		return "never"
-	}
-	return FormatUp(s)
-}
-
-// Format formats the guaranteed value of a row for people: a limit rounded down, a time rounded up.
-func (id RowID) Format(s value.Seconds) string {
-	if id.IsLimit() {
-		return FormatDown(s)
-	}
-	return FormatTime(s)
-}
-
-// FormatDifference formats the difference of two values for people, such as +15.0s, rounded to the
-// nearest tenth of a second or coarser. Neither may be bounds.Never.
-func FormatDifference(before, after value.Seconds) string {
-	d, sign := time.Duration(after-before), "+"
-	if d < 0 {
-		d, sign = -d, "-"
-	}
-	return sign + format(d.Round(unit(value.Seconds(d))))
-}
-
-// unit is the precision of a duration in texts.
-func unit(s value.Seconds) time.Duration {
-	if time.Duration(s) < 10*time.Minute {
-		return tenth
-	}
-	return time.Second
-}
-
-func format(d time.Duration) string {
-	switch {
-	case d == bounds.Never:
-		return "no limit"
-	case d == 0:
-		return "0s"
-	case d < time.Minute:
-		return fmt.Sprintf("%.1fs", d.Seconds())
-	case d < 10*time.Minute && d%time.Second != 0:
-		return fmt.Sprintf("%dm%04.1fs", d/time.Minute, (d % time.Minute).Seconds())
-	case d < time.Hour:
-		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
-	}
-	return fmt.Sprintf("%dh%02dm%02ds", d/time.Hour, d%time.Hour/time.Minute, d%time.Minute/time.Second)
-}
-
-// Clock formats a time in the life of a container for people, to the second.
-func Clock(s value.Seconds) string {
-	d := time.Duration(s).Round(time.Second)
-	switch {
-	case d == 0:
-		return "0s"
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", d/time.Second)
-	case d%time.Minute == 0:
-		return fmt.Sprintf("%dm", d/time.Minute)
-	}
-	return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
 }

@@ -55,8 +55,8 @@ func Facts(c *check.Container) []Fact {
 	}
 	if c.Deleted != nil && c.Deleted.Exit != nil {
 		list = append(list, Fact{fmt.Sprintf("deleted -> exit (stop of %s)", c.Stop),
-			check.FormatDown(value.Seconds(c.Deleted.Exit.Min)) + " - " +
-				check.FormatUp(value.Seconds(c.Deleted.Exit.Max))})
+			check.FormatDown(c.Deleted.Exit.Min) + " - " +
+				check.FormatUp(c.Deleted.Exit.Max)})
 	}
 	if c.StartShare != nil {
 		list = append(list, Fact{fmt.Sprintf("starts of %s that come up", c.Start), check.Percent(*c.StartShare)})

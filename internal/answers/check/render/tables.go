@@ -35,9 +35,9 @@ func tables(w *check.Workload, c *check.Container) (limits, times *document.Tabl
 		said, style := said(c, &l)
 		if said != "" && l.Row == check.Start {
 			bars = append(bars, document.Bar{Class: "known", From: a.at(value.Seconds(c.Start.Min)),
-				Title: "starts take at least " + check.Clock(value.Seconds(c.Start.Min))},
+				Title: "starts take at least " + check.Clock(c.Start.Min)},
 				document.Bar{Class: "known", From: a.at(value.Seconds(c.Start.Max)),
-					Title: "starts take at most " + check.Clock(value.Seconds(c.Start.Max))})
+					Title: "starts take at most " + check.Clock(c.Start.Max)})
 		}
 		row(limits, l.Text, bars, document.Cell{Text: check.FormatDown(l.Always)}, document.Cell{Text: never},
 			document.Cell{Text: said, Style: style})
