@@ -19,6 +19,7 @@ import (
 	"probesim.dev/internal/inplace"
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/require"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/report"
@@ -75,6 +76,7 @@ Requirements on rollouts are lost<=N, replicas>=N, takes<=D and prestop<=D, as
 for 'probesim rollout', alone or beside the others. For them, tune finds the
 least change of the preStop sleep and the grace period, minReadySeconds,
 maxSurge and maxUnavailable that meets them in runs, or adds a readiness probe.
+The runs take all events of --app, as those of 'probesim rollout' do.
 
 The settings hold on every node of --delays, in every phase, and in every
 version of --kubernetes, as check finds. If no setting meets the requirements,
@@ -115,6 +117,7 @@ type tuned struct {
 }
 
 func tuneManifests(cmd *cobra.Command, paths []string, o tuneOptions) error {
+	o.runs = slices.ContainsFunc(o.require, require.Requirement.AboutRollout)
 	options, err := o.options()
 	if err != nil {
 		return err

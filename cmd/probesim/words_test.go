@@ -61,6 +61,10 @@ func TestSentences(t *testing.T) {
 			t.Errorf("check, tune, compare: %s: %v", sentence, err)
 		}
 	}
+	tuned := wordFlags{app: []string{"refuse 0s, start never"}, runs: true}
+	if _, _, err := tuned.timed(); err != nil {
+		t.Errorf("tune with a requirement on rollouts: %v", err)
+	}
 	for _, name := range []string{"run", "why", "diff", "rollout", "check", "tune", "compare"} {
 		cmd, _, err := newRoot(io.Discard, io.Discard).Find([]string{name})
 		for _, flag := range []string{"app", "start", "stop"} {
