@@ -107,41 +107,41 @@ func (r *Row) Guaranteed() (before, after *value.Seconds) {
 // the others.
 func Compare(before, after *check.Report) *Report {
 	r := &Report{Kubernetes: after.Kubernetes, Delays: after.Delays, Workloads: []Workload{}}
-	was, is := withProbes(before.Workloads), withProbes(after.Workloads)
-	pairs := match(was, is)
-	for i := range is {
-		r.Workloads = append(r.Workloads, workload(pairs.was[i], &is[i]))
-		r.Workloads[i].Paired = pairs.why[i]
+	list := withProbes(after.Workloads)
+	pairs := match(withProbes(before.Workloads), list)
+	for i, now := range list {
+		r.Workloads = append(r.Workloads, workload(pairs.was[now], now))
+		r.Workloads[i].Paired = pairs.why[now]
 	}
-	for _, w := range pairs.leftBefore() {
+	for _, w := range pairs.before {
 		removed := workload(w, nil)
-		removed.unsettled = slices.Contains(pairs.was, nil)
+		removed.unsettled = len(pairs.after) > 0
 		r.Workloads = append(r.Workloads, removed)
 	}
 	return r
 }
 
 // withProbes returns workloads with those of their containers that have probes.
-func withProbes(list []check.Workload) []check.Workload {
-	list = slices.Clone(list)
-	for i := range list {
-		list[i].Containers = slices.DeleteFunc(slices.Clone(list[i].Containers),
+func withProbes(list []check.Workload) (probed []*check.Workload) {
+	for _, w := range list {
+		w.Containers = slices.DeleteFunc(slices.Clone(w.Containers),
 			func(c check.Container) bool { return !c.HasProbes() })
+		probed = append(probed, &w)
 	}
-	return list
+	return probed
 }
 
 func sameWorkload(a, b *check.Workload) bool {
 	return a.Kind == b.Kind && a.Namespace == b.Namespace && a.Name == b.Name
 }
 
-func sameContainer(a, b *check.Container) bool { return a.Name == b.Name }
-
-func find[T any](list []T, what *T, same func(a, b *T) bool) *T {
-	for i := range list {
-		if same(&list[i], what) {
-			return &list[i]
-		}
+// find returns a container of a workload, or nil. One without probes has only a name.
+func find(w *check.Workload, name string) *check.Container {
+	if i := slices.IndexFunc(w.Containers, func(c check.Container) bool { return c.Name == name }); i >= 0 {
+		return &w.Containers[i]
+	}
+	if _, exists := w.Images[name]; exists {
+		return &check.Container{Name: name}
 	}
 	return nil
 }
@@ -186,19 +186,14 @@ func workload(before, after *check.Workload) Workload {
 			out.KindBefore = before.Kind
 		}
 	}
-	names := renames(before, after)
+	pairs := matchContainers(before, after)
 	var done []*check.Container
 	for i := range after.Containers {
 		now := &after.Containers[i]
-		name := cmp.Or(names.was[now.Name], now.Name)
-		old := find(before.Containers, &check.Container{Name: name}, sameContainer)
-		if _, exists := before.Images[name]; old == nil && exists {
-			old = &check.Container{Name: name} // without probes
-		}
+		key := named{after, now.Name}
+		old := find(before, cmp.Or(pairs.was[key].name, now.Name))
 		c := container(old, now)
-		if old != nil {
-			c.Paired = names.why[now.Name]
-		}
+		c.Paired = pairs.why[key]
 		out.Containers = append(out.Containers, c)
 		done = append(done, old)
 	}
@@ -207,16 +202,11 @@ func workload(before, after *check.Workload) Workload {
 		if slices.Contains(done, old) {
 			continue
 		}
-		var now *check.Container // without probes
-		name := cmp.Or(names.is[old.Name], old.Name)
-		if _, exists := after.Images[name]; exists {
-			now = &check.Container{Name: name}
-		}
+		key := named{after, cmp.Or(pairs.is[named{before, old.Name}].name, old.Name)}
+		now := find(after, key.name)
 		c := container(old, now)
-		if now != nil {
-			c.Paired = names.why[name]
-		}
-		c.Replaced = out.Change == Same && now == nil && names.hasNew(before, after)
+		c.Paired = pairs.why[key]
+		c.Replaced = out.Change == Same && now == nil && len(pairs.after) > 0
 		out.Containers = append(out.Containers, c)
 	}
 	return out

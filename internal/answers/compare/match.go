@@ -27,11 +27,53 @@ type Pairing struct {
 	Images []string `json:"images,omitempty"` // that both have, without tags and digests
 }
 
-// pairs are the pairs of workloads of two manifests.
-type pairs struct {
-	before, after []check.Workload
-	was           []*check.Workload // the one before, for each one after, or nil
-	why           []*Pairing        // for each one after; nil for the same kind, namespace and name
+// pairs are the pairs of workloads of two manifests, or of containers of two workloads.
+type pairs[T comparable] struct {
+	before, after []T              // that are in no pair
+	was, is       map[T]T          // the one before by the one after, and the other way round
+	why           map[T]*Pairing   // by the one after; nil for the same one
+	images        func(T) []string // without tags and digests
+}
+
+// pairSame pairs all things that are the same.
+func pairSame[T comparable](before, after []T, images func(T) []string, same func(a, b T) bool) *pairs[T] {
+	p := &pairs[T]{before, after, map[T]T{}, map[T]T{}, map[T]*Pairing{}, images}
+	for _, now := range after {
+		if i := slices.IndexFunc(p.before, func(old T) bool { return same(old, now) }); i >= 0 {
+			p.add(p.before[i], now, nil)
+		}
+	}
+	return p
+}
+
+func (p *pairs[T]) add(old, now T, why *Pairing) {
+	p.was[now], p.is[old], p.why[now] = old, now, why
+	p.before = slices.DeleteFunc(slices.Clone(p.before), func(x T) bool { return x == old })
+	p.after = slices.DeleteFunc(slices.Clone(p.after), func(x T) bool { return x == now })
+}
+
+// equal pairs things that are left over and that have a key in common. Both must have it with no
+// other one that is left over.
+func (p *pairs[T]) equal(by Evidence, keys func(T) []string) {
+	before, after := p.before, p.after
+	for _, old := range before {
+		fits := slices.DeleteFunc(slices.Clone(after), func(now T) bool { return len(common(old, now, keys)) == 0 })
+		if len(fits) != 1 || slices.ContainsFunc(before,
+			func(other T) bool { return other != old && len(common(other, fits[0], keys)) > 0 }) {
+			continue
+		}
+		why := &Pairing{By: by}
+		if by == ByImages {
+			why.Images = common(old, fits[0], p.images)
+		}
+		p.add(old, fits[0], why)
+	}
+}
+
+// common returns the keys that two things have in common.
+func common[T any](a, b T, keys func(T) []string) []string {
+	of := keys(b)
+	return slices.DeleteFunc(keys(a), func(key string) bool { return !slices.Contains(of, key) })
 }
 
 // match pairs workloads. Workloads of the same kind, namespace and name match. Each further rule
@@ -41,77 +83,19 @@ type pairs struct {
 //   - an image that no other workload of either manifest has
 //   - no other workload is left. They must have the same kind and namespace, unless they are all
 //     that the manifests have.
-func match(before, after []check.Workload) *pairs {
-	p := &pairs{before, after, make([]*check.Workload, len(after)), make([]*Pairing, len(after))}
-	for i := range after {
-		for _, w := range p.leftBefore() {
-			if p.was[i] == nil && sameWorkload(w, &after[i]) {
-				p.was[i] = w
-			}
-		}
-	}
-	p.pairEqual(ByName, func(w *check.Workload) []string { return []string{w.Namespace + "/" + w.Name} })
-	p.pairEqual(ByImages, namesAndImages)
-	p.pairEqual(ByImages, kindAndImages)
-	p.pairEqual(ByImages, p.distinctive)
-	if old, now := p.leftBefore(), p.leftAfter(); len(old) == 1 && len(now) == 1 {
-		is := &after[now[0]]
-		if old[0].Kind == is.Kind && old[0].Namespace == is.Namespace || len(before) == 1 && len(after) == 1 {
-			p.pair(old[0], now[0], LastLeft)
+func match(before, after []*check.Workload) *pairs[*check.Workload] {
+	p := pairSame(before, after, images, sameWorkload)
+	p.equal(ByName, func(w *check.Workload) []string { return []string{w.Namespace + "/" + w.Name} })
+	p.equal(ByImages, namesAndImages)
+	p.equal(ByImages, kindAndImages)
+	p.equal(ByImages, func(w *check.Workload) []string { return distinctive(w, before, after) })
+	if len(p.before) == 1 && len(p.after) == 1 {
+		old, now := p.before[0], p.after[0]
+		if old.Kind == now.Kind && old.Namespace == now.Namespace || len(before) == 1 && len(after) == 1 {
+			p.add(old, now, &Pairing{By: LastLeft})
 		}
 	}
 	return p
-}
-
-func (p *pairs) pair(before *check.Workload, after int, by Evidence) {
-	p.was[after], p.why[after] = before, &Pairing{By: by}
-	if by == ByImages {
-		p.why[after].Images = slices.DeleteFunc(images(before),
-			func(image string) bool { return !slices.Contains(images(&p.after[after]), image) })
-	}
-}
-
-// leftBefore returns the workloads before the change that are in no pair.
-func (p *pairs) leftBefore() []*check.Workload {
-	var left []*check.Workload
-	for i := range p.before {
-		if w := &p.before[i]; !slices.Contains(p.was, w) {
-			left = append(left, w)
-		}
-	}
-	return left
-}
-
-// leftAfter returns the indices of the workloads after the change that are in no pair.
-func (p *pairs) leftAfter() []int {
-	var left []int
-	for i := range p.after {
-		if p.was[i] == nil {
-			left = append(left, i)
-		}
-	}
-	return left
-}
-
-// pairEqual pairs workloads that are left over and that have a key in common. Both must have it
-// with no other workload that is left over.
-func (p *pairs) pairEqual(by Evidence, keys func(*check.Workload) []string) {
-	old, now := p.leftBefore(), p.leftAfter()
-	shares := func(w *check.Workload, i int) bool {
-		of := keys(&p.after[i])
-		return slices.ContainsFunc(keys(w), func(key string) bool { return slices.Contains(of, key) })
-	}
-	for _, w := range old {
-		fits := slices.DeleteFunc(slices.Clone(now), func(i int) bool { return !shares(w, i) })
-		if len(fits) != 1 {
-			continue
-		}
-		others := slices.ContainsFunc(old,
-			func(other *check.Workload) bool { return other != w && shares(other, fits[0]) })
-		if !others {
-			p.pair(w, fits[0], by)
-		}
-	}
 }
 
 // namesAndImages returns the kind of a workload, and the names and images of its containers, as one
@@ -125,14 +109,7 @@ func namesAndImages(w *check.Workload) []string {
 }
 
 // kindAndImages returns the kind of a workload, and the images of its containers, as one key.
-func kindAndImages(w *check.Workload) []string {
-	list := slices.Sorted(maps.Values(w.Images))
-	for i := range list {
-		list[i] = workloads.Repository(list[i])
-	}
-	slices.Sort(list) // a tag can decide the order of two images
-	return key(w, append(list, w.Kind))
-}
+func kindAndImages(w *check.Workload) []string { return key(w, append(repositories(w), w.Kind)) }
 
 // key joins the parts of a key. Without known images, there is none.
 func key(w *check.Workload, parts []string) []string {
@@ -145,29 +122,28 @@ func key(w *check.Workload, parts []string) []string {
 // distinctive returns the images of a workload that no other workload of its manifest has, and that
 // at most one workload of the other manifest has. An image that several workloads have, such as
 // that of a proxy, does not tell which one it was.
-func (p *pairs) distinctive(w *check.Workload) []string {
-	count := func(list []check.Workload, image string) (n int) {
-		for i := range list {
-			if slices.Contains(images(&list[i]), image) {
-				n++
-			}
-		}
-		return n
+func distinctive(w *check.Workload, before, after []*check.Workload) []string {
+	several := func(list []*check.Workload, image string) bool {
+		have := func(w *check.Workload) bool { return slices.Contains(images(w), image) }
+		first := slices.IndexFunc(list, have)
+		return first >= 0 && slices.ContainsFunc(list[first+1:], have)
 	}
 	return slices.DeleteFunc(images(w),
-		func(image string) bool { return count(p.before, image) > 1 || count(p.after, image) > 1 })
+		func(image string) bool { return several(before, image) || several(after, image) })
 }
 
-// images returns the images of the containers of a workload, without tags and digests, sorted, each
-// once.
-func images(w *check.Workload) []string {
-	var list []string
+// repositories returns the images of the containers of a workload, without tags and digests,
+// sorted: a tag can decide the order of two images.
+func repositories(w *check.Workload) (list []string) {
 	for _, image := range slices.Sorted(maps.Values(w.Images)) {
 		list = append(list, workloads.Repository(image))
 	}
 	slices.Sort(list)
-	return slices.Compact(list)
+	return list
 }
+
+// images returns the repositories of a workload, each once.
+func images(w *check.Workload) []string { return slices.Compact(repositories(w)) }
 
 // renamedFrom returns the name of a workload before the change if it is another one.
 func renamedFrom(before, after *check.Workload) string {
@@ -180,50 +156,27 @@ func renamedFrom(before, after *check.Workload) string {
 	return ""
 }
 
-// renaming has the containers of a workload that have another name after the change.
-type renaming struct {
-	was map[string]string   // name before, by the name after
-	is  map[string]string   // name after, by the name before
-	why map[string]*Pairing // by the name after
+// named is a container of a workload, which need not have probes.
+type named struct {
+	of   *check.Workload
+	name string
 }
 
-// renames returns the containers with another name: the only new container with an image, if only
-// one container with this image is gone, or the only container of the pod.
-func renames(before, after *check.Workload) renaming {
-	names := renaming{map[string]string{}, map[string]string{}, map[string]*Pairing{}}
-	pair := func(was, is string, why *Pairing) { names.was[is], names.is[was], names.why[is] = was, is, why }
-	gone, added := byImage(before, after), byImage(after, before)
-	for _, image := range slices.Sorted(maps.Keys(gone)) {
-		if was, is := gone[image], added[image]; len(was) == 1 && len(is) == 1 {
-			pair(was[0], is[0], &Pairing{ByImages, []string{image}})
-		}
-	}
-	if len(before.Images) == 1 && len(after.Images) == 1 && len(names.was) == 0 {
-		was, is := slices.Sorted(maps.Keys(before.Images))[0], slices.Sorted(maps.Keys(after.Images))[0]
-		if was != is {
-			pair(was, is, &Pairing{By: LastLeft})
-		}
-	}
-	return names
-}
+func (c named) image() []string { return []string{workloads.Repository(c.of.Images[c.name])} }
 
-// byImage returns the names of the containers of a workload that another one does not have, by
-// image.
-func byImage(w, other *check.Workload) map[string][]string {
-	names := map[string][]string{}
-	for _, name := range slices.Sorted(maps.Keys(w.Images)) {
-		if _, both := other.Images[name]; !both {
-			image := workloads.Repository(w.Images[name])
-			names[image] = append(names[image], name)
+// matchContainers pairs the containers of two workloads: those of the same name; the only new one
+// with an image, if only one with this image is gone; or the only containers of their pods.
+func matchContainers(before, after *check.Workload) *pairs[named] {
+	all := func(w *check.Workload) (list []named) {
+		for _, name := range slices.Sorted(maps.Keys(w.Images)) {
+			list = append(list, named{w, name})
 		}
+		return list
 	}
-	return names
-}
-
-// hasNew reports whether the pod has a new container, apart from those with another name.
-func (names renaming) hasNew(before, after *check.Workload) bool {
-	return slices.ContainsFunc(slices.Sorted(maps.Keys(after.Images)), func(name string) bool {
-		_, old := before.Images[name]
-		return !old && names.was[name] == ""
-	})
+	p := pairSame(all(before), all(after), named.image, func(a, b named) bool { return a.name == b.name })
+	p.equal(ByImages, named.image)
+	if len(p.before) == 1 && len(before.Images) == 1 && len(p.after) == 1 && len(after.Images) == 1 {
+		p.add(p.before[0], p.after[0], &Pairing{By: LastLeft})
+	}
+	return p
 }
