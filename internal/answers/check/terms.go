@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/require"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/strict"
@@ -71,6 +73,7 @@ func (t *Terms) Of(container string) (list Requirements) {
 // AllowAnnotations, and with a Base, for what the Base does not have.
 func (o *Options) TermsOf(file string, w *manifests.Workload) (*Terms, scenarios.Errors) {
 	a := annotated{file: file, workload: w, options: o, base: o.Base.workload(w.Kind, w.Pod.Namespace, w.Name),
+		found: map[string]*manifests.Annotation{}, own: map[string]value.Durations{},
 		Terms: &Terms{sidecars: workloads.Sidecars(&w.Pod.Spec)}}
 	for c := range podutil.Containers(&w.Pod.Spec) {
 		a.containers = append(a.containers, c.Name)
@@ -81,8 +84,8 @@ func (o *Options) TermsOf(file string, w *manifests.Workload) (*Terms, scenarios
 	if w.Kind == "Deployment" {
 		a.Rollouts = append(require.Texts(o.Rollouts), a.Rollouts...)
 	}
-	a.start = a.durations(workloads.StartAnnotation, o.Start.Within(w.Pod.Namespace, w.Name), a.ownStart)
-	a.stop = a.durations(workloads.StopAnnotation, o.Stop.Within(w.Pod.Namespace, w.Name), a.ownStop)
+	a.start = a.durations(workloads.StartAnnotation, o.Start.Within(w.Pod.Namespace, w.Name))
+	a.stop = a.durations(workloads.StopAnnotation, o.Stop.Within(w.Pod.Namespace, w.Name))
 	a.measure()
 	asked, own := a.covered(o.Require, nil), a.covered(a.ownRequire, a.found[workloads.RequireAnnotation])
 	if o.AllowAnnotations {
@@ -99,15 +102,15 @@ func (o *Options) TermsOf(file string, w *manifests.Workload) (*Terms, scenarios
 // annotated are the terms of a workload while they come about.
 type annotated struct {
 	*Terms
-	file              string
-	workload          *manifests.Workload
-	options           *Options
-	base              *Workload // of the Options; nil: it does not have the workload
-	containers        []string
-	found             map[string]*manifests.Annotation // that count, by key
-	ownStart, ownStop value.Durations
-	ownRequire        Requirements
-	errors            scenarios.Errors
+	file       string
+	workload   *manifests.Workload
+	options    *Options
+	base       *Workload // of the Options; nil: it does not have the workload
+	containers []string
+	found      map[string]*manifests.Annotation // that count, by key
+	own        map[string]value.Durations       // starts and stops, by key
+	ownRequire Requirements
+	errors     scenarios.Errors
 }
 
 func (a *annotated) fail(at manifests.Annotation, pos strict.Pos, message string) {
@@ -116,31 +119,14 @@ func (a *annotated) fail(at manifests.Annotation, pos strict.Pos, message string
 
 // read reads all annotations. Those of the workload count before those of its pod template.
 func (a *annotated) read() {
-	a.found = map[string]*manifests.Annotation{}
 	for _, one := range a.workload.Annotations(workloads.AnnotationPrefix) {
 		if !slices.Contains(annotationKeys, one.Key) {
 			a.fail(one, one.KeyPos, fmt.Sprintf("probesim has no such annotation%s",
 				strict.OrList(one.Key, annotationKeys)))
 			continue
 		}
-		var required []require.Requirement
-		var durations value.Durations
-		var names []string
-		var err error
-		switch one.Key {
-		case workloads.IgnoreAnnotation:
-			var ids []FindingID
-			ids, err = ParseIDs(one.Value)
-			a.ignored = append(a.ignored, ids...)
-		case workloads.RequireAnnotation:
-			required, err = require.Parse(one.Value)
-			for _, q := range required {
-				names = append(names, q.Container)
-			}
-		default:
-			durations, err = value.ParseDurations(one.Value)
-			names = durations.Names()
-		}
+		names, err := a.take(one, a.found[one.Key] == nil)
+		a.found[one.Key] = cmp.Or(a.found[one.Key], &one)
 		if err != nil {
 			a.fail(one, one.ValuePos, err.Error())
 		}
@@ -150,27 +136,38 @@ func (a *annotated) read() {
 					strict.OrList(name, a.containers)))
 			}
 		}
-		if a.found[one.Key] != nil {
-			continue
-		}
-		switch a.found[one.Key] = &one; one.Key {
-		case workloads.RequireAnnotation:
-			_, rollouts := require.Split(required)
-			a.ownRequire, a.Rollouts = RequirementsOf(required), require.Texts(rollouts)
-		case workloads.StartAnnotation:
-			a.ownStart = durations
-		case workloads.StopAnnotation:
-			a.ownStop = durations
-		}
 	}
+}
+
+// take takes over what an annotation says if it counts, and returns the containers that it names.
+// Findings are ignored if any annotation says so.
+func (a *annotated) take(one manifests.Annotation, counts bool) (names []string, err error) {
+	switch one.Key {
+	case workloads.IgnoreAnnotation:
+		ids, err := ParseIDs(one.Value)
+		a.ignored = append(a.ignored, ids...)
+		return nil, err
+	case workloads.RequireAnnotation:
+		list, err := require.Parse(one.Value)
+		if counts {
+			_, rollouts := require.Split(list)
+			a.ownRequire, a.Rollouts = RequirementsOf(list), require.Texts(rollouts)
+		}
+		return printable.Words(list, func(q require.Requirement) string { return q.Container }), err
+	}
+	durations, err := value.ParseDurations(one.Value)
+	if counts {
+		a.own[one.Key] = durations
+	}
+	return durations.Names(), err
 }
 
 // durations returns what is known of each container: what the command line or the base has, unless
 // an annotation has more.
-func (a *annotated) durations(key string, asked, own value.Durations) map[string]*value.Interval {
+func (a *annotated) durations(key string, asked value.Durations) map[string]*value.Interval {
 	known := map[string]*value.Interval{}
 	for _, name := range a.containers {
-		must, wants := asked.In(name, a.ordinary(name)), own.In(name, a.ordinary(name))
+		must, wants := asked.In(name, a.ordinary(name)), a.own[key].In(name, a.ordinary(name))
 		if base := a.base.container(name).known(key); base != nil && (must == nil || base.Max >= must.Max) {
 			must = base
 		}
