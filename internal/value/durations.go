@@ -27,30 +27,22 @@ func ParseDurations(text string) (Durations, error) {
 		if !named {
 			name, written = "", part
 		}
-		name = strings.TrimSpace(name)
-		i, err := ParseInterval(strings.TrimSpace(written))
+		name, written = strings.TrimSpace(name), strings.TrimSpace(written)
+		i, err := ParseInterval(written)
 		if err == nil && i.Max > LongestLimit {
 			err = fmt.Errorf("must be at most %s", Format(LongestLimit))
 		}
-		_, twice := d.Of[name]
 		switch {
 		case named && name == "":
 			err = errors.New("the name of a container is missing before =")
 		case err != nil && named:
 			err = fmt.Errorf("%s: %w", name, err)
 		case err != nil:
-		case named && twice:
-			err = fmt.Errorf("%s is there twice", name)
+		case d.Set(name, i):
 		case named:
-			if d.Of == nil {
-				d.Of = map[string]Interval{}
-			}
-			d.Of[name] = i
-		case d.Ordinary != nil:
-			err = fmt.Errorf("%s is the second one without the name of a container: write app=%s",
-				strings.TrimSpace(part), strings.TrimSpace(part))
+			err = fmt.Errorf("%s is there twice", name)
 		default:
-			d.Ordinary = &i
+			err = fmt.Errorf("%s is the second one without the name of a container: write app=%[1]s", written)
 		}
 		if err != nil {
 			wrong = append(wrong, err.Error())
@@ -60,6 +52,23 @@ func ParseDurations(text string) (Durations, error) {
 		return Durations{}, errors.New(strings.Join(wrong, "; "))
 	}
 	return d, nil
+}
+
+// Set says what is known of a container, or of the ordinary ones if it has no name. It returns false
+// if that is known already.
+func (d *Durations) Set(container string, i Interval) bool {
+	_, known := d.Of[container]
+	switch {
+	case known || container == "" && d.Ordinary != nil:
+		return false
+	case container == "":
+		d.Ordinary = &i
+	case d.Of == nil:
+		d.Of = map[string]Interval{container: i}
+	default:
+		d.Of[container] = i
+	}
+	return true
 }
 
 // In returns what is known of a container, or nil. An ordinary container is no sidecar.

@@ -38,16 +38,8 @@ func (a *App) Add(e *whatif.Event) error {
 	if !e.Never {
 		takes = value.Interval(*e.Length)
 	}
-	_, twice := to.Of[e.Container]
-	switch {
-	case twice || e.Container == "" && to.Ordinary != nil:
+	if !to.Set(e.Container, takes) {
 		return fmt.Errorf("%s is there twice", e.What)
-	case e.Container == "":
-		to.Ordinary = &takes
-	case to.Of == nil:
-		to.Of = map[string]value.Interval{e.Container: takes}
-	default:
-		to.Of[e.Container] = takes
 	}
 	return nil
 }
