@@ -84,7 +84,7 @@ func (c *Container) addTo(s *document.Section) {
 func (c *Container) changed() (list []string) {
 	for k, p := range c.added {
 		if p != nil {
-			list = append(list, fmt.Sprintf("%sProbe: none -> %s", kindNames[k], workloads.Describe(p)))
+			list = append(list, fmt.Sprintf("%s: none -> %s", kind(k), workloads.Describe(p)))
 		}
 	}
 	for _, x := range c.Changes {

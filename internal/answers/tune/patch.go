@@ -73,7 +73,7 @@ func (w *Workload) fields() map[string]any {
 		}
 		item := map[string]any{"name": c.Name}
 		for _, change := range c.Changes {
-			probe := kindNames[change.place.kind] + "Probe"
+			probe := change.place.kind.String()
 			if item[probe] == nil {
 				item[probe] = map[string]any{}
 			}
@@ -81,7 +81,7 @@ func (w *Workload) fields() map[string]any {
 		}
 		for k, added := range c.added {
 			if added != nil {
-				item[kindNames[k]+"Probe"] = written(added)
+				item[kind(k).String()] = written(added)
 			}
 		}
 		lists[field] = append(lists[field], item)

@@ -8,7 +8,6 @@ import (
 
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/answers/check"
-	"probesim.dev/trace"
 )
 
 // search looks for the smallest change of a setting that meets requirements.
@@ -41,10 +40,9 @@ func (s *subject) search(require check.Requirements) *search {
 func (s *subject) leastFor(require check.Requirements) (floor setting) {
 	for k := range kinds {
 		floor[k] = least
-		own := [kinds]trace.Probe{trace.Startup, trace.Liveness, trace.Readiness}[k]
 		for _, q := range require {
 			about := q.Row == check.Answer && k != readiness || q.Row == check.ServingAnswer && k == readiness
-			if p := s.versions[0].Probe(own); about && (p == nil || p.TCPSocket == nil) {
+			if p := s.versions[0].Probe(types[k]); about && (p == nil || p.TCPSocket == nil) {
 				floor[k][timeout] = max(floor[k][timeout], int32(math.Ceil(q.Duration.Seconds())))
 			}
 		}

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -9,6 +10,8 @@ import (
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/podutil"
+	"probesim.dev/prober"
+	"probesim.dev/trace"
 )
 
 // kind is the type of a probe.
@@ -21,7 +24,10 @@ const (
 	kinds
 )
 
-var kindNames = [kinds]string{"startup", "liveness", "readiness"}
+// types are the kinds as package trace has them.
+var types = [kinds]trace.Probe{trace.Startup, trace.Liveness, trace.Readiness}
+
+func (k kind) String() string { return string(types[k]) + "Probe" }
 
 // field is one of the numbers of a probe.
 type field int
@@ -47,7 +53,7 @@ type place struct {
 	field field
 }
 
-func (p place) String() string { return kindNames[p.kind] + "Probe." + fieldNames[p.field] }
+func (p place) String() string { return p.kind.String() + "." + fieldNames[p.field] }
 
 // Setting has the fields of the probes of a container. A probe with a period of 0 does not exist.
 type setting [kinds][fields]int32
@@ -63,8 +69,8 @@ func (s setting) with(p place, to int32) setting {
 }
 
 func settingOf(c *v1.Container) (s setting) {
-	for k, p := range [kinds]*v1.Probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe} {
-		if p != nil {
+	for k, of := range types {
+		if p := prober.ProbeOf(c, of); p != nil {
 			s[k] = [fields]int32{p.InitialDelaySeconds, p.PeriodSeconds, p.TimeoutSeconds, p.FailureThreshold, 0}
 			if g := p.TerminationGracePeriodSeconds; g != nil {
 				s[k][grace] = int32(min(*g, bounds.LongestGracePeriod))
@@ -80,11 +86,8 @@ func (s setting) probe(k kind, own, like *v1.Probe) *v1.Probe {
 	if !s.has(k) {
 		return nil
 	}
-	var p v1.Probe
-	if own != nil {
-		p = *own
-	} else {
-		p = *like
+	p := *cmp.Or(own, like)
+	if own == nil {
 		p.TerminationGracePeriodSeconds = nil
 	}
 	p.InitialDelaySeconds, p.PeriodSeconds, p.TimeoutSeconds, p.FailureThreshold = s[k][delay], s[k][period],
@@ -99,9 +102,9 @@ func (s setting) probe(k kind, own, like *v1.Probe) *v1.Probe {
 // apply changes a container of a pod to have the setting, and the probes that are new.
 func (s setting) apply(pod *v1.Pod, container string, added [kinds]*v1.Probe) {
 	c := podutil.Find(pod, container)
-	for k, own := range [kinds]**v1.Probe{&c.StartupProbe, &c.LivenessProbe, &c.ReadinessProbe} {
+	for k, of := range types {
 		if s.has(kind(k)) {
-			*own = s.probe(kind(k), *own, added[k])
+			prober.SetProbe(c, of, s.probe(kind(k), prober.ProbeOf(c, of), added[k]))
 		}
 	}
 }

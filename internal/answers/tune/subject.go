@@ -47,11 +47,10 @@ func (x *task) newSubject(rows []check.RowID, o *check.Options) (s *subject, bro
 		if broken := admitted.Broken(spec.Name, rows); broken != "" {
 			return nil, broken, nil
 		}
-		if admitted.Broken(spec.Name, []check.RowID{check.Detect}) != "" {
-			s.old[liveness], s.now[liveness] = [fields]int32{}, [fields]int32{}
-		}
-		if admitted.Broken(spec.Name, []check.RowID{check.Unready}) != "" {
-			s.old[readiness], s.now[readiness] = [fields]int32{}, [fields]int32{}
+		for k, row := range [kinds]check.RowID{liveness: check.Detect, readiness: check.Unready} {
+			if row != "" && admitted.Broken(spec.Name, []check.RowID{row}) != "" {
+				s.old[k], s.now[k] = [fields]int32{}, [fields]int32{}
+			}
 		}
 		s.versions = append(s.versions, b)
 	}
@@ -63,9 +62,9 @@ func (x *task) newSubject(rows []check.RowID, o *check.Options) (s *subject, bro
 func (s *subject) values(x setting, row check.RowID) (all []check.Value) {
 	s.settings++
 	for _, v := range s.versions {
-		own := [kinds]*v1.Probe{v.Probe(trace.Startup), v.Probe(trace.Liveness), v.Probe(trace.Readiness)}
+		var own [kinds]*v1.Probe
 		for k := range kinds {
-			own[k] = x.probe(k, own[k], v.Probe(trace.Liveness))
+			own[k] = x.probe(k, v.Probe(types[k]), v.Probe(trace.Liveness))
 		}
 		all = append(all, check.Values(v.With(own[startup], own[liveness], own[readiness]), row, s.start)...)
 	}

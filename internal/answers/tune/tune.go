@@ -108,7 +108,7 @@ func tunable(c *v1.Container, row check.RowID) bool {
 // decides reports whether a container has a probe without which it has no value of a row.
 func decides(s setting, row check.RowID) bool {
 	return slices.ContainsFunc(row.Probes(),
-		func(p trace.Probe) bool { return s.has(kind(slices.Index(kindNames[:], string(p)))) })
+		func(p trace.Probe) bool { return s.has(kind(slices.Index(types[:], p))) })
 }
 
 // Workloads returns the number of workloads with requirements.
