@@ -148,7 +148,7 @@ func findingIDs() (list []string) {
 
 // explainFinding prints what a finding means.
 func (o *checkOptions) explainFinding(cmd *cobra.Command) (err error) {
-	cmd.LocalFlags().Visit(func(f *pflag.Flag) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if f.Name != "explain" && f.Name != "color" {
 			err = ignored(cmd, "with --explain", f.Name)
 		}

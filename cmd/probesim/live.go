@@ -62,7 +62,7 @@ func newLive() *cobra.Command {
 		func(text string) (string, error) { return oneOf(names)(strings.ToUpper(text)) }).words = names
 	addFlag(cmd, &o.slower, "slower", "1", "How many `times` slower a node is: widens the printed times, not those "+
 		"that are measured.", parseTimes)
-	addFlag(cmd, &o.Within, "within", "1m", "The longest `time` to wait for a start, up to 1h.", positive)
+	addFlag(cmd, &o.Within, "within", "1m", "The longest `time` to wait for a start, up to 1h.", parseWait)
 	flags.BoolVar(&o.logs, "logs", false, "Write what the program prints to stderr.")
 	return cmd
 }
@@ -77,6 +77,15 @@ func (o *liveOptions) parsePort(text string) (map[int32]int, error) {
 	}
 	o.Ports[int32(port)] = int(here)
 	return o.Ports, nil
+}
+
+// parseWait reads how long to wait.
+func parseWait(text string) (time.Duration, error) {
+	d, err := positive(text)
+	if d > time.Hour {
+		err = errors.New("must be up to 1h")
+	}
+	return d, err
 }
 
 // parseTimes reads a factor.

@@ -195,10 +195,13 @@ func (o *rolloutFlags) options(ctx context.Context, cmd *cobra.Command) (r rollo
 		r.Replicas = new(int32(o.replicas))
 	}
 	app, change, err := o.rolledOut()
+	if err != nil {
+		return r, usageError{err}
+	}
 	if r.App = app; change != nil && !cmd.Flags().Changed("change") {
 		r.Change = *change
 	}
-	return r, err
+	return r, nil
 }
 
 func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
