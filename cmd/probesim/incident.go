@@ -424,7 +424,7 @@ func say(cmd *cobra.Command, what string, r *scenario.Result) {
 	for _, text := range r.Misses {
 		report.WriteLine(w, 2, text, report.Warn, o)
 	}
-	for _, text := range r.Says {
+	for _, text := range r.Remarks {
 		report.WriteLine(w, 2, text, report.Plain, o)
 	}
 }

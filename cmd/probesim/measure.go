@@ -97,7 +97,7 @@ func (o *measureOptions) measure(cmd *cobra.Command, args []string) error {
 	if len(r.Workloads) == 0 {
 		because := "there are no pods with a spec and a status in the files"
 		if len(r.Unused) > 0 {
-			because = fmt.Sprintf("%s: the pod is not used: %s", r.Unused[0].Where, r.Unused[0].Says)
+			because = fmt.Sprintf("%s: the pod is not used: %s", r.Unused[0].Where, r.Unused[0].Reason)
 		}
 		return errors.New(because + "\nGive measure what this command prints:\n  kubectl get pods,events -n " +
 			"NAMESPACE -o json")

@@ -61,7 +61,7 @@ func (o *Options) measured(kind, namespace, name string) map[string]*Measured {
 			m.Restarts += c.Restarts
 			m.Unknown = ""
 			if c.Start == nil && len(c.Unknown) > 0 {
-				m.Unknown = c.Unknown[0].Says
+				m.Unknown = c.Unknown[0].Reason
 			}
 			if m.Older = c.Start == nil && c.Stop == nil && m.Revision != ""; c.Start != nil || c.Stop != nil {
 				m.take(w, c)

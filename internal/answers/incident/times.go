@@ -141,11 +141,11 @@ func (r *reader) placeSection(s *section, dates map[anchor]Moment, newest time.T
 		}
 	default:
 		now.At = newest.Add(-time.Second)
-		says := "times have no date"
+		counted := "times have no date"
 		if !r.rec.Relative {
-			says = "they are counted back from the newest other fact, " + formatTime(newest)
+			counted = "they are counted back from the newest other fact, " + formatTime(newest)
 		}
-		r.problem(s.at, false, "the times of this text are ages, and nothing tells when it was printed: %s", says)
+		r.problem(s.at, false, "the times of this text are ages, and nothing tells when it was printed: %s", counted)
 	}
 	for _, f := range s.facts {
 		if f.AtLeast && s.counts {

@@ -125,22 +125,22 @@ type Container struct {
 	Unknown []Count         `json:"unknown"`          // why starts, or their least time, are not known
 }
 
-// Count is a number of starts or pods, and what is so for them.
+// Count is a number of starts or pods of which something is not known for one reason.
 type Count struct {
 	Starts int    `json:"starts"`
-	Says   string `json:"says"`
+	Reason string `json:"says"`
 	Where  string `json:"where"` // the first of their pods, as file:line, or namespace/name if only metrics have it
 }
 
 // add counts a start or a pod.
-func add(list []Count, says, where string) []Count {
+func add(list []Count, reason, where string) []Count {
 	for i := range list {
-		if list[i].Says == says {
+		if list[i].Reason == reason {
 			list[i].Starts++
 			return list
 		}
 	}
-	return append(list, Count{1, says, where})
+	return append(list, Count{1, reason, where})
 }
 
 // Start is one start of a container.
@@ -169,8 +169,8 @@ func Of(rec *incident.Recording, o Options) *Report {
 		if p.Object == nil {
 			continue // there are only events of it
 		}
-		if says := unused(p); says != "" {
-			m.report.Unused = add(m.report.Unused, says, p.Place.String())
+		if reason := unused(p); reason != "" {
+			m.report.Unused = add(m.report.Unused, reason, p.Place.String())
 			continue
 		}
 		w := m.workload(p)
@@ -309,9 +309,9 @@ func (m *measurement) leaveOutKubeletRestarts() {
 // count adds a start to the container of its workload.
 func (m *measurement) count(s *sample) {
 	c := s.container
-	for _, says := range []string{s.unknown, s.fromAbove} {
-		if says != "" {
-			c.Unknown = add(c.Unknown, says, s.pod.Place.String())
+	for _, reason := range []string{s.unknown, s.fromAbove} {
+		if reason != "" {
+			c.Unknown = add(c.Unknown, reason, s.pod.Place.String())
 		}
 	}
 	if s.unknown != "" {

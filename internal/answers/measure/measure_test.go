@@ -99,7 +99,7 @@ func TestStarts(t *testing.T) {
 				got = c.Start.Whole().String()
 			}
 			if len(c.Unknown) > 0 {
-				unknown = c.Unknown[0].Says
+				unknown = c.Unknown[0].Reason
 			}
 			if got != test.want || !strings.Contains(unknown, test.unknown) || test.unknown == "" && unknown != "" {
 				t.Errorf("the start is %q, unknown: %q; want %q, %q", got, unknown, test.want, test.unknown)

@@ -90,7 +90,7 @@ func (w *workload) enoughSleep(o *Options, s sample) (*Fix, error) {
 	if before != "" {
 		n := len(s)
 		if balanced { // few runs do not show how long it can take, but the name does
-			n = max(few, n/4)
+			n = max(fewestRuns, n/4)
 		}
 		var err error
 		if s, err = w.runs(o, 0, n, "rollouts with a change"); err != nil {
@@ -169,7 +169,7 @@ func (w *workload) fixes(o *Options, s sample) (list []Fix, err error) {
 	if sleep != nil {
 		list = append(list, *sleep)
 	}
-	n := max(few, len(s)/4)
+	n := max(fewestRuns, len(s)/4)
 	now := s.figures(lostOf).Median
 	for _, group := range w.candidates(o) {
 		var best *Fix

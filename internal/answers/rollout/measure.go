@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// few is the least number of runs: they show a rollout that does not end, which takes long.
-const few = 3
+// fewestRuns is the least number of runs: they show a rollout that does not end, which takes long.
+const fewestRuns = 3
 
 // runsOf returns how many runs a rollout of some replicas gets. It keeps the time of a measurement
 // about the same.
@@ -17,7 +17,7 @@ func (o *Options) runsOf(replicas int32) int {
 	if o.Runs > 0 {
 		return o.Runs
 	}
-	return int(min(100, max(few, 300/replicas)))
+	return int(min(100, max(fewestRuns, 300/replicas)))
 }
 
 // sample are the runs of a workload.
@@ -82,7 +82,7 @@ func (s sample) lossless() bool { return s.figures(lostOf).Greatest == 0 }
 func measure(w *workload, o *Options) (*Workload, error) {
 	n := o.runsOf(max(*w.spec.Spec.Replicas, o.Change.Scale))
 	var s sample
-	for _, n := range []int{min(few, n), n} {
+	for _, n := range []int{min(fewestRuns, n), n} {
 		if w.never || !s.complete() {
 			break
 		}

@@ -142,7 +142,7 @@ func (x *tuner) turn(knobs []knob, change func(*appsv1.Deployment), n int) (*tri
 func (x *tuner) try(change func(*appsv1.Deployment), n int) (*trial, error) {
 	w := x.w.changed(change)
 	var s sample
-	for _, most := range []int{min(few, n), max(few, n/4), n} {
+	for _, most := range []int{min(fewestRuns, n), max(fewestRuns, n/4), n} {
 		more, err := w.runs(x.o, len(s), max(0, min(most, n)-len(s)), "rollouts with a change")
 		if err != nil {
 			return nil, err

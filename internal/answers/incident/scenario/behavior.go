@@ -130,9 +130,9 @@ func (c *subject) times(records []trace.Record, kind trace.Kind) (list []time.Du
 	return list
 }
 
-// says returns what the scenario adds to the verdict.
-func (c *subject) says(b *behavior) (says []string) {
-	add := func(format string, args ...any) { says = append(says, fmt.Sprintf(format, args...)) }
+// remarks returns what the scenario adds to the verdict.
+func (c *subject) remarks(b *behavior) (list []string) {
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	switch age := c.gap(started, failed); {
 	case c.kills == "":
 		add("Each instance that ends in the run exits by itself, with the exit code of the last one, %d.",
@@ -154,7 +154,7 @@ func (c *subject) says(b *behavior) (says []string) {
 		add("With %sProbe.failureThreshold: %d, the run has no kill, if the success at %s did not need the restart.",
 			c.kills, b.long/c.period+2, c.success.Place)
 	}
-	return says
+	return list
 }
 
 // validName matches names that can stand in a scenario without quotes.

@@ -32,9 +32,9 @@ type Result struct {
 	// each other one, with its place.
 	Meets  int
 	Misses []string
-	// Says has sentences that add to the verdict: when failures began and ended, what the recording
+	// Remarks are sentences that add to the verdict: when failures began and ended, what the recording
 	// does not show, and, only if it shows a success, a setting that would have survived.
-	Says []string
+	Remarks []string
 }
 
 // Of returns a scenario for a verdict on a container of a recording. An error says what is missing:
@@ -59,14 +59,14 @@ func Of(ctx context.Context, rec *incident.Recording, v *verdict.Verdict) (*Resu
 	if best == nil {
 		return nil, errors.New("no run has the recorded times without a life that the recording does not show")
 	}
-	r := &Result{Meets: len(best.met), Says: c.says(best)}
+	r := &Result{Meets: len(best.met), Remarks: c.remarks(best)}
 	for _, s := range c.sights {
 		if !slices.Contains(best.met, s) {
 			r.Misses = append(r.Misses, fmt.Sprintf("The run does not meet %s: %s %s at %s.", s.fact.Place,
 				c.container.Name, s.did, c.when(s.at.At)))
 		}
 	}
-	r.Text = c.text(best, best.met, slices.Concat(r.Says, r.Misses))
+	r.Text = c.text(best, best.met, slices.Concat(r.Remarks, r.Misses))
 	return r, nil
 }
 

@@ -64,7 +64,7 @@ func written(t *testing.T, rec *incident.Recording, v *verdict.Verdict) *Result 
 	if most := max(v.Restarts, v.Kills) + 1; starts > most {
 		t.Errorf("the run has %d starts, and the recording shows %d\n%s", starts, most, r.Text)
 	}
-	for _, comment := range slices.Concat(r.Says, r.Misses) {
+	for _, comment := range slices.Concat(r.Remarks, r.Misses) {
 		if !strings.Contains(string(r.Text), "\n# "+comment+"\n") {
 			t.Errorf("no comment of the file has %q\n%s", comment, r.Text)
 		}

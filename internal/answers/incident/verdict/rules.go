@@ -17,7 +17,7 @@ import (
 // ruling is what a rule concludes: the cause, how sure, and the facts that it rests on.
 type ruling struct {
 	cause  Cause
-	or     []Cause
+	others []Cause
 	sure   Sure
 	probe  trace.Probe
 	proof  []*incident.Fact
@@ -64,7 +64,7 @@ func (r *ruling) adding(detail string) *ruling { r.detail = detail; return r }
 
 func (r *ruling) likely() *ruling { r.sure = Likely; return r }
 
-func (r *ruling) open(or ...Cause) *ruling { r.sure, r.or = Open, or; return r }
+func (r *ruling) open(others ...Cause) *ruling { r.sure, r.others = Open, others; return r }
 
 func (r *ruling) of(p trace.Probe) *ruling { r.probe = p; return r }
 

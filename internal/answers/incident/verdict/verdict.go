@@ -53,7 +53,7 @@ const (
 // Evidence is a fact that the verdict rests on.
 type Evidence struct {
 	incident.Place
-	Says string `json:"text"` // the fact in a line, as in the input
+	Text string `json:"text"` // the fact in a line, as in the input
 }
 
 // Question separates the causes that are left.

@@ -30,7 +30,7 @@ type writer struct {
 var aboutProbe = []Cause{LivenessProbe, StartupProbe, NotReady, Failing}
 
 func write(e *evidence, r *ruling) Verdict {
-	v := Verdict{Pod: e.pod, Container: e.name, Cause: r.cause, Or: r.or, Evidence: []Evidence{}, Advice: []string{},
+	v := Verdict{Pod: e.pod, Container: e.name, Cause: r.cause, Or: r.others, Evidence: []Evidence{}, Advice: []string{},
 		Probe: r.probe, Restarts: e.restarts, Kills: e.count(byProbe(r.probe)), Life: e.life,
 		readyNow: e.ready == "true"}
 	if e.exits {
@@ -63,7 +63,7 @@ func write(e *evidence, r *ruling) Verdict {
 		r.proof = append(r.proof, w.failure.fact)
 	}
 	for _, f := range r.proof {
-		v.Evidence = append(v.Evidence, Evidence{f.Place, says(f)})
+		v.Evidence = append(v.Evidence, Evidence{f.Place, lineOf(f)})
 	}
 	return v
 }
@@ -95,8 +95,8 @@ func (e *evidence) startedBefore(hook *incident.Fact) (name string) {
 	return name
 }
 
-// says returns a fact in a line.
-func says(f *incident.Fact) string {
+// lineOf returns a fact in a line.
+func lineOf(f *incident.Fact) string {
 	if f.Text != "" {
 		return f.Text
 	}

@@ -62,8 +62,8 @@ func (t *writer) lead() {
 			measured = append(measured, c)
 		}
 		for _, u := range c.Unknown {
-			if !slices.Contains(reasons, u.Says) {
-				reasons = append(reasons, u.Says)
+			if !slices.Contains(reasons, u.Reason) {
+				reasons = append(reasons, u.Reason)
 			}
 		}
 	})
@@ -184,25 +184,25 @@ func (t *writer) unknown() {
 	of, places := map[string][]string{}, map[string]string{}
 	each(t.r, func(w *measure.Workload, c *measure.Container) {
 		for _, u := range c.Unknown {
-			if of[u.Says] == nil {
-				reasons = append(reasons, u.Says)
+			if of[u.Reason] == nil {
+				reasons = append(reasons, u.Reason)
 			}
-			of[u.Says], places[u.Says] = append(of[u.Says], name(w, c)), u.Where
+			of[u.Reason], places[u.Reason] = append(of[u.Reason], name(w, c)), u.Where
 		}
 	})
 	for _, u := range t.r.Unused {
-		reasons = append(reasons, u.Says)
-		of[u.Says], places[u.Says] = []string{printable.Count(u.Starts, "pod")}, u.Where
+		reasons = append(reasons, u.Reason)
+		of[u.Reason], places[u.Reason] = []string{printable.Count(u.Starts, "pod")}, u.Where
 	}
 	slices.SortStableFunc(reasons, func(a, b string) int { return cmp.Compare(len(of[a]), len(of[b])) })
 	var list *document.Section
-	for i, says := range reasons {
+	for i, reason := range reasons {
 		if i == 0 {
 			list = t.Section(document.Section{Title: "Starts that are not known, or only in part:"})
 		}
-		text := says + ": " + printable.Some(of[says], 5)
-		if len(of[says]) == 1 {
-			text += " (" + places[says] + ")"
+		text := reason + ": " + printable.Some(of[reason], 5)
+		if len(of[reason]) == 1 {
+			text += " (" + places[reason] + ")"
 		}
 		list.Item(document.Item{Text: text})
 	}

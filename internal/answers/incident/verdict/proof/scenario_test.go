@@ -82,7 +82,7 @@ func TestScenarios(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all := string(r.Text) + strings.Join(r.Says, "\n")
+			all := string(r.Text) + strings.Join(r.Remarks, "\n")
 			for _, want := range test.want {
 				if !strings.Contains(all, want) {
 					t.Errorf("there is no %q:\n%s", want, all)
@@ -107,7 +107,7 @@ func TestScenarios(t *testing.T) {
 				!bytes.Equal(second.Text, r.Text) {
 				t.Errorf("two scenarios differ: %v\n%s\n%s", err, r.Text, second.Text)
 			}
-			if threshold := survives.FindStringSubmatch(strings.Join(r.Says, "\n")); threshold != nil {
+			if threshold := survives.FindStringSubmatch(strings.Join(r.Remarks, "\n")); threshold != nil {
 				better := bytes.Replace(r.Text, []byte("failureThreshold: 3"),
 					[]byte("failureThreshold: "+threshold[1]), 1)
 				if _, kills := livesOf(simulate.Run(context.Background(), load(t, better), simulate.Options{}).

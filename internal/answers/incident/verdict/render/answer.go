@@ -202,7 +202,7 @@ func (a *Answer) details(b *document.Body, g *Group) {
 	}
 	var lines []string
 	for _, e := range g.Evidence {
-		lines = append(lines, printable.Text(e.Place.String()+": "+strings.Join(strings.Fields(e.Says), " ")))
+		lines = append(lines, printable.Text(e.Place.String()+": "+strings.Join(strings.Fields(e.Text), " ")))
 	}
 	if len(lines) > 0 {
 		b.Note(document.Plain, "Evidence:")

@@ -48,7 +48,7 @@ func answer(n int) *render.Answer {
 					p.Name +
 					" --previous"},
 				Evidence: []verdict.Evidence{{Place: incident.Place{File: "pods.txt", Line: i + 2},
-					Says: p.Name + " 0/1 CrashLoopBackOff"}},
+					Text: p.Name + " 0/1 CrashLoopBackOff"}},
 				Probe: trace.Liveness, Class: verdict.WrongPath, Kills: i + 2, Restarts: i + 2, ExitCode: &code,
 				Life: &verdict.Span{Least: 29 * time.Second, Greatest: 31 * time.Second}})
 	}
@@ -271,7 +271,7 @@ func TestHostileText(t *testing.T) {
 	v := &a.Report.Verdicts[0]
 	v.Sentence, v.Because, v.Details, v.Advice, v.Question = hostile, hostile, []string{hostile}, []string{hostile},
 		&verdict.Question{Asks: hostile, Command: hostile}
-	v.Evidence = append(v.Evidence, verdict.Evidence{Place: incident.Place{File: hostile, Line: 1}, Says: hostile})
+	v.Evidence = append(v.Evidence, verdict.Evidence{Place: incident.Place{File: hostile, Line: 1}, Text: hostile})
 	a.Recording.Unread, a.Recording.UnreadLines,
 		a.Verbose = []incident.Unread{{Place: incident.Place{File: hostile, Line: 2}, Text: hostile}}, 1, true
 	for name, write := range map[string]func(*bytes.Buffer) error{
