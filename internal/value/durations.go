@@ -54,8 +54,8 @@ func ParseDurations(text string) (Durations, error) {
 	return d, nil
 }
 
-// Set says what is known of a container, or of the ordinary ones if it has no name. It returns false
-// if that is known already.
+// Set notes what is known of a container, or of the ordinary ones if it has no name. It returns
+// false if that is known already.
 func (d *Durations) Set(container string, i Interval) bool {
 	_, known := d.Of[container]
 	switch {

@@ -96,9 +96,9 @@ func asksElsewhere(p *v1.Probe, pod *v1.PodSpec) string {
 func otherHost(c *v1.Container, pod *v1.PodSpec) (list []Finding) {
 	for _, p := range trace.ProbeTypes {
 		if probe := prober.ProbeOf(c, p); probe != nil && asksElsewhere(probe, pod) != "" {
-			f := hostFinding(string(p)+" probe", podutil.HandlerOf(&probe.ProbeHandler).Host, handlerField(c, p)+".host",
-				refusedAlways[p], "its answers say nothing about this container, and "+outage[p])
-			list = append(list, f)
+			list = append(list, hostFinding(string(p)+" probe", podutil.HandlerOf(&probe.ProbeHandler).Host,
+				handlerField(c, p)+".host", refusedAlways[p],
+				"its answers say nothing about this container, and "+outage[p]))
 		}
 	}
 	for _, key := range podutil.HookKeys {
@@ -200,8 +200,8 @@ func startKilled(r *result) []Finding {
 			longest, always)
 	// no node of the sample kills one, and a limit below the longest start says that others do
 	case tooLong && r.share != nil && *r.share == 1:
-		f.Message = fmt.Sprintf("%s: on nearly all nodes, each start of %s comes up. On some nodes, a start of over %s "+
-			"is killed.", runs, start, always)
+		f.Message = fmt.Sprintf("%s: on nearly all nodes, each start of %s comes up. On some nodes, a start of over "+
+			"%s is killed.", runs, start, always)
 		f.Summary = fmt.Sprintf("on some nodes, a start of over %s is killed, and yours take up to %s", always, longest)
 	case tooLong && r.share != nil:
 		f.weight = 1 - *r.share

@@ -111,8 +111,8 @@ func (r *Remark) String() string {
 func (w *Workload) Remarks(c *Container) []*Remark {
 	switch {
 	case len(c.Lost) > 0:
-		return []*Remark{{"the container loses its " + printable.And(c.Lost) + " " + printable.Plural(len(c.Lost), "probe") + ".",
-			true}}
+		probes := printable.And(c.Lost) + " " + printable.Plural(len(c.Lost), "probe")
+		return []*Remark{{"the container loses its " + probes + ".", true}}
 	case c.Replaced:
 		return []*Remark{{"the pod has another new container instead, and no limit or time of this one is left to " +
 			"compare.", true}}

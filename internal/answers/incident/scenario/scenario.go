@@ -32,8 +32,8 @@ type Result struct {
 	// each other one, with its place.
 	Meets  int
 	Misses []string
-	// Remarks are sentences that add to the verdict: when failures began and ended, what the recording
-	// does not show, and, only if it shows a success, a setting that would have survived.
+	// Remarks are sentences that add to the verdict: when failures began and ended, what the
+	// recording does not show, and, only if it shows a success, a setting that would have survived.
 	Remarks []string
 }
 

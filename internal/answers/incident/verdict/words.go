@@ -30,8 +30,8 @@ type writer struct {
 var aboutProbe = []Cause{LivenessProbe, StartupProbe, NotReady, Failing}
 
 func write(e *evidence, r *ruling) Verdict {
-	v := Verdict{Pod: e.pod, Container: e.name, Cause: r.cause, Or: r.others, Evidence: []Evidence{}, Advice: []string{},
-		Probe: r.probe, Restarts: e.restarts, Kills: e.count(byProbe(r.probe)), Life: e.life,
+	v := Verdict{Pod: e.pod, Container: e.name, Cause: r.cause, Or: r.others, Evidence: []Evidence{},
+		Advice: []string{}, Probe: r.probe, Restarts: e.restarts, Kills: e.count(byProbe(r.probe)), Life: e.life,
 		readyNow: e.ready == "true"}
 	if e.exits {
 		v.ExitCode = &e.end.ExitCode
