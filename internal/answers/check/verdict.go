@@ -41,6 +41,7 @@ type Group struct {
 	Fix        string    `json:"fix,omitempty"`
 	Containers []Place   `json:"containers"`
 	Finding    *Finding  `json:"-"` // of the first container
+	nth        int       // of its kind
 }
 
 // Place is a container with a finding.
@@ -138,32 +139,18 @@ func (v *Verdict) add(workload string, c *Container, several bool) {
 // First returns the groups most worth changing, and the others. Of one severity, it prefers
 // different kinds of findings.
 func (v *Verdict) First(n int) (first, others []Group) {
-	type kind struct {
-		id       FindingID
-		severity Severity
+	seen := map[[2]string]int{}
+	list := slices.Clone(v.Findings)
+	for i := range list {
+		kind := [2]string{string(list[i].ID), string(list[i].Severity)}
+		list[i].nth = seen[kind]
+		seen[kind]++
 	}
-	type numbered struct {
-		Group
-		nth int // of its kind
-	}
-	seen := map[kind]int{}
-	var list []numbered
-	for _, g := range v.Findings {
-		k := kind{g.ID, g.Severity}
-		list = append(list, numbered{g, seen[k]})
-		seen[k]++
-	}
-	slices.SortStableFunc(list, func(a, b numbered) int {
+	slices.SortStableFunc(list, func(a, b Group) int {
 		return cmp.Or(cmp.Compare(b.Severity.rank(), a.Severity.rank()), cmp.Compare(a.nth, b.nth))
 	})
-	for i, g := range list {
-		if i < n {
-			first = append(first, g.Group)
-		} else {
-			others = append(others, g.Group)
-		}
-	}
-	return first, others
+	n = min(n, len(list))
+	return list[:n], list[n:]
 }
 
 // Names returns the names of the workloads, each with its container if it has several with probes.

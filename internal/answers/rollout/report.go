@@ -190,6 +190,7 @@ type Verification struct {
 	Value       *float64 `json:"value,omitempty"`
 	Reason      string   `json:"reason,omitempty"`
 	Annotation  bool     `json:"annotation,omitempty"` // only an annotation of the Deployment asks for it
+	Row         string   `json:"-"`
 }
 
 func (w *Workload) row(id string) *Row {

@@ -50,7 +50,7 @@ func (w *Workload) require(of Requirements, o *Options) {
 
 // decide decides a requirement: the worst of the runs counts, and for prestop the rule.
 func (w *Workload) decide(r require.Requirement) Verification {
-	v := Verification{Requirement: r.String()}
+	v := Verification{Requirement: r.String(), Row: r.Word}
 	if w.Verdict == NeverCompletes || w.Verdict == NeverReady {
 		v.Reason = "the rollout does not complete"
 		return v

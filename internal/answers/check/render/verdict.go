@@ -85,10 +85,9 @@ func Unready(r *check.Report) []string {
 	}
 	text := []string{fmt.Sprintf("%s %s no readiness probe%s: %s pods are Ready as soon as %s%s. %s",
 		printable.Count(n, "workload"), have, outside, their, run, and, printable.Some(v.NoReadiness, 5))}
-	without := slices.Clone(v.NoReadiness)
-	without = slices.DeleteFunc(without, func(name string) bool { return !slices.Contains(v.NoProbes, name) })
+	without := v.NoProbes
 	others := slices.DeleteFunc(slices.Clone(v.NoReadiness),
-		func(name string) bool { return slices.Contains(v.NoProbes, name) })
+		func(name string) bool { return slices.Contains(without, name) })
 	switch len(without) {
 	case 0:
 	case n:

@@ -73,7 +73,7 @@ func Change(c *rollout.FieldChange) string {
 // TunedRow describes the result for a requirement before and after the changes.
 func TunedRow(w *rollout.Tuned, q *rollout.TunedRow) string {
 	text := q.Requirement + ": " + valueText(q.After)
-	if rowOf(q.After) != rollout.RowPreStop && q.After.Value != nil {
+	if q.After.Row != rollout.RowPreStop && q.After.Value != nil {
 		text += fmt.Sprintf(" in the worst of %d runs", w.Runs)
 	}
 	if len(w.Changes) > 0 {
@@ -87,5 +87,5 @@ func valueText(v *rollout.Verification) string {
 	if v.Value == nil {
 		return v.Reason
 	}
-	return rollout.Format(rowOf(v), *v.Value)
+	return rollout.Format(v.Row, *v.Value)
 }

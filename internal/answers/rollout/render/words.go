@@ -156,17 +156,11 @@ func Requirement(v *rollout.Verification) string {
 	if v.Value == nil {
 		return name + ": " + v.Reason
 	}
-	row, how := rowOf(v), "the worst of the runs"
-	if row == rollout.RowPreStop {
+	how := "the worst of the runs"
+	if v.Row == rollout.RowPreStop {
 		how = "always enough"
 	}
-	return name + ": " + rollout.Format(row, *v.Value) + " is " + how
-}
-
-// rowOf returns the row that a requirement is about.
-func rowOf(v *rollout.Verification) string {
-	row, _, _ := strings.Cut(strings.NewReplacer("<=", "=", ">=", "=").Replace(v.Requirement), "=")
-	return row
+	return name + ": " + rollout.Format(v.Row, *v.Value) + " is " + how
 }
 
 // About says what the figures are about, in lines.
