@@ -87,8 +87,6 @@ type Explorer struct {
 	subject   Subject
 	options   Options
 	canonical *Run
-	instants  []virtual.Time // of the internal trace of the canonical run
-	room      int            // for the records of a run: a quarter more than the canonical run has
 	tasks     []task
 	mine      []int           // the tasks of the shard
 	left      int             // runs, when a policy lists its tasks
@@ -115,13 +113,6 @@ func New(ctx context.Context, s Subject, o Options) (*Explorer, error) {
 	if e.canonical.Err != nil {
 		return nil, e.canonical.Err
 	}
-	e.instants = instantsOf(e.canonical.Records)
-	for i := range e.canonical.Records {
-		if e.canonical.Records[i].Kind.Observable() {
-			e.room++
-		}
-	}
-	e.room += e.room/4 + 16
 	left := o.Runs
 	for _, name := range e.order() {
 		if left == 0 {
@@ -147,17 +138,6 @@ func New(ctx context.Context, s Subject, o Options) (*Explorer, error) {
 	}
 	e.result = newResult(e)
 	return e, nil
-}
-
-// instantsOf returns the instants of a trace from t=0 on.
-func instantsOf(records []trace.Record) []virtual.Time {
-	var list []virtual.Time
-	for i := range records {
-		if t := records[i].T; t >= 0 {
-			list = append(list, t)
-		}
-	}
-	return slices.Compact(list)
 }
 
 // Tasks returns the number of tasks, of this shard.
@@ -212,7 +192,7 @@ type runner struct {
 func (r *runner) try(c Change) *Run { return r.run(c, runOptions{}) }
 
 func (r *runner) run(c Change, o runOptions) *Run {
-	o.ctx, o.room = r.ctx, r.room
+	o.ctx = r.ctx
 	return r.make(func() (Change, *Run) { return c, r.subject.run(c, o) })
 }
 

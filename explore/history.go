@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,22 +63,22 @@ func (b Breach) String() string { return b.Invariant + ": " + b.Case }
 // historyOf returns the history of a run, and the times of its entries: for each pod its statuses,
 // then the events of its containers.
 func historyOf(r *Run) (History, []virtual.Time) {
-	var b historian
+	pods := historian{}
 	for i := range r.Records {
-		b.follow(&r.Records[i])
+		pods.follow(&r.Records[i])
 	}
-	slices.SortFunc(b, func(x, y *podHistorian) int { return cmp.Compare(x.Pod, y.Pod) })
 	var h History
 	var times []virtual.Time
-	for _, p := range b {
-		slices.SortFunc(p.containers,
-			func(x, y *containerHistorian) int { return cmp.Compare(x.Container, y.Container) })
-		times = append(times, p.times...)
-		for _, c := range p.containers {
-			p.Containers = append(p.Containers, c.ContainerHistory)
+	for _, key := range slices.Sorted(maps.Keys(pods)) {
+		p := pods[key]
+		pod := PodHistory{Pod: key, Status: p.status.texts}
+		times = append(times, p.status.times...)
+		for _, name := range slices.Sorted(maps.Keys(p.containers)) {
+			c := p.containers[name]
+			pod.Containers = append(pod.Containers, ContainerHistory{name, c.texts})
 			times = append(times, c.times...)
 		}
-		h.Pods = append(h.Pods, p.PodHistory)
+		h.Pods = append(h.Pods, pod)
 	}
 	h.Objects = objectsOf(r.Records)
 	for i, result := range r.Results {
@@ -106,63 +107,59 @@ func expectName(i int, r expect.Result) string {
 	return fmt.Sprintf("spec.expect[%d]", i)
 }
 
-// historian follows the pods of a run.
-type historian []*podHistorian
+// historian follows the pods of a run, by namespace/name.
+type historian map[string]*podEntries
 
-type podHistorian struct {
-	PodHistory
-	last       *trace.PodStatus
-	times      []virtual.Time
-	containers []*containerHistorian
+type podEntries struct {
+	status     entries
+	last       *trace.PodStatus // nil once the pod is removed
+	containers map[string]*entries
 }
 
-type containerHistorian struct {
-	ContainerHistory
+// entries are the entries of a history with their times.
+type entries struct {
+	texts []string
 	times []virtual.Time
 }
 
-func (b *historian) pod(key string) *podHistorian {
-	for _, p := range *b {
-		if p.Pod == key {
-			return p
-		}
+func (e *entries) add(r *trace.Record, text string) {
+	e.texts, e.times = append(e.texts, text), append(e.times, r.T)
+}
+
+// under returns the value of a key, which it adds if there is none.
+func under[K comparable, V any](m map[K]*V, key K) *V {
+	if m[key] == nil {
+		m[key] = new(V)
 	}
-	p := &podHistorian{PodHistory: PodHistory{Pod: key}}
-	*b = append(*b, p)
-	return p
+	return m[key]
 }
 
-func (p *podHistorian) event(r *trace.Record, text string) {
-	i := slices.IndexFunc(p.containers, func(c *containerHistorian) bool { return c.Container == r.Container })
-	if i < 0 {
-		i = len(p.containers)
-		p.containers = append(p.containers,
-			&containerHistorian{ContainerHistory: ContainerHistory{Container: r.Container}})
-	}
-	c := p.containers[i]
-	c.Events, c.times = append(c.Events, text), append(c.times, r.T)
-}
-
-// status notes a status, which is nil once the pod is removed.
-func (p *podHistorian) status(r *trace.Record, status *trace.PodStatus, text string) {
-	p.Status, p.times, p.last = append(p.Status, text), append(p.times, r.T), status
-}
-
-func (b *historian) follow(r *trace.Record) {
+func (h historian) follow(r *trace.Record) {
 	switch r.Kind {
 	case trace.StatusPatched:
-		if p := b.pod(r.Pod); r.Status != nil && (p.last == nil || !sameStatus(p.last, r.Status)) {
-			p.status(r, r.Status, statusText(r.Status))
+		if p := under(h, r.Pod); r.Status != nil && (p.last == nil || !sameStatus(p.last, r.Status)) {
+			p.last = r.Status
+			p.status.add(r, statusText(r.Status))
 		}
 	case trace.PodRemoved:
-		b.pod(r.Pod).status(r, nil, "removed")
+		p := under(h, r.Pod)
+		p.last = nil
+		p.status.add(r, "removed")
 	case trace.ContainerStarted:
-		b.pod(r.Pod).event(r, "start "+strconv.Itoa(r.Instance))
+		h.event(r, "start "+strconv.Itoa(r.Instance))
 	case trace.ContainerStopping:
-		b.pod(r.Pod).event(r, "stop "+r.Reason)
+		h.event(r, "stop "+r.Reason)
 	case trace.ContainerExited:
-		b.pod(r.Pod).event(r, "exit "+strconv.Itoa(int(r.ExitCode)))
+		h.event(r, "exit "+strconv.Itoa(int(r.ExitCode)))
 	}
+}
+
+func (h historian) event(r *trace.Record, text string) {
+	p := under(h, r.Pod)
+	if p.containers == nil {
+		p.containers = map[string]*entries{}
+	}
+	under(p.containers, r.Container).add(r, text)
 }
 
 // sameStatus reports whether two statuses are the same for a history, which leaves out conditions

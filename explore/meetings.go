@@ -79,11 +79,7 @@ func verdicts(pods []*v1.Pod, records []trace.Record) []verdict {
 			continue
 		}
 		of := verdictOf{pod: r.Pod, container: r.Container, probe: r.Probe}
-		c := counters[of]
-		if c == nil {
-			c = &counter{}
-			counters[of] = c
-		}
+		c := under(counters, of)
 		result := r.Result
 		if result == trace.Warning {
 			result = trace.Success

@@ -13,25 +13,17 @@ import (
 // first. That of a Service is why requests are lost, but not how many: each order of events loses
 // another number.
 func objectsOf(records []trace.Record) []ObjectHistory {
-	deployments, lost := map[string]*deploymentHistory{}, map[string]map[string]bool{}
+	deployments, lost := map[string]*deploymentHistory{}, map[string]*[]string{}
 	for i := range records {
 		r := &records[i]
 		switch {
 		case r.Object == nil:
 		case r.Object.Loss != nil:
-			object := r.Object.Name + " by " + r.Object.Loss.Router
-			if lost[object] == nil {
-				lost[object] = map[string]bool{}
-			}
-			lost[object]["lost: "+r.Reason] = true
+			reasons := under(lost, r.Object.Name+" by "+r.Object.Loss.Router)
+			*reasons = append(*reasons, "lost: "+r.Reason)
 		case r.Kind == trace.WorkloadChanged && r.Object.Workload != nil &&
 			r.Object.Workload.Condition("Progressing").Reason != "":
-			d := deployments[r.Object.Name]
-			if d == nil {
-				d = &deploymentHistory{}
-				deployments[r.Object.Name] = d
-			}
-			d.follow(r.Object.Workload)
+			under(deployments, r.Object.Name).follow(r.Object.Workload)
 		}
 	}
 	var list []ObjectHistory
@@ -43,7 +35,8 @@ func objectsOf(records []trace.Record) []ObjectHistory {
 		list = append(list, ObjectHistory{name, d.events})
 	}
 	for _, name := range slices.Sorted(maps.Keys(lost)) {
-		list = append(list, ObjectHistory{name, slices.Sorted(maps.Keys(lost[name]))})
+		slices.Sort(*lost[name])
+		list = append(list, ObjectHistory{name, slices.Compact(*lost[name])})
 	}
 	return list
 }

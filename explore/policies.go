@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"probesim.dev/scenarios/plan"
+	"probesim.dev/sim/virtual"
 )
 
 // policies are in the order in which an exploration uses them: those first that find most with few
@@ -75,10 +76,13 @@ func changes(list []Change) []task {
 // faults returns changes with a fault at each instant of the canonical run.
 func (e *Explorer) faults(kind FaultKind, spans ...time.Duration) []Change {
 	var list []Change
-	for _, t := range e.instants {
-		if t.Offset() > e.subject.Plan.Duration {
-			break
+	last := virtual.Time(-1)
+	for i := range e.canonical.Records {
+		t := e.canonical.Records[i].T
+		if t <= last || t.Offset() > e.subject.Plan.Duration {
+			continue
 		}
+		last = t
 		for _, span := range spans {
 			list = append(list, Change{Faults: []Fault{{kind, t.Offset(), span}}})
 		}

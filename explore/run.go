@@ -71,7 +71,6 @@ type runOptions struct {
 	decisions bool
 	ctx       context.Context // ends the run, unless nil
 	chooser   choose.Chooser  // instead of that of the change, unless nil
-	room      int             // for records
 }
 
 func (s *Subject) run(c Change, o runOptions) (r *Run) {
@@ -95,7 +94,7 @@ func (s *Subject) run(c Change, o runOptions) (r *Run) {
 		chooser = observed
 	}
 	result := simulate.Run(cmp.Or(o.ctx, context.Background()), plan, simulate.Options{
-		Internal: o.internal, Also: o.also, Room: o.room, Chooser: chooser, Limits: cmp.Or(s.Limits, runLimits),
+		Internal: o.internal, Also: o.also, Chooser: chooser, Limits: cmp.Or(s.Limits, runLimits),
 		Unjudged: c.moved() && !s.JudgeAll,
 		Started: func(n *node.Node) {
 			if c, ok := chooser.(timed); ok {

@@ -37,7 +37,6 @@ type Options struct {
 	Limits    limit.Limits // zero: node.DefaultLimits
 
 	Also     []trace.Kind       // internal kinds of records to keep besides the observable ones
-	Room     int                // for records
 	Started  func(n *node.Node) // called with the node before time passes, unless nil
 	Unjudged bool               // do not check the expectations
 }
@@ -83,7 +82,7 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 		return r
 	}
 	recorder := &trace.Recorder{Internal: r.Internal, Details: o.Internal || plan.Scenario.NeedsDetails(),
-		Also: o.Also, Room: o.Room}
+		Also: o.Also}
 	if o.Sink != nil {
 		recorder.Observe(o.Sink)
 	}
