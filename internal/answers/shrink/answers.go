@@ -2,6 +2,7 @@ package shrink
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 
 	"probesim.dev/internal/strict"
@@ -66,31 +67,25 @@ func (a answer) String() string {
 	return s
 }
 
-// wordRank orders words from simple to complex.
-func wordRank(word string) int {
-	switch word {
-	case "ok":
-		return 0
-	case "fail":
-		return 1
+// simplerWords returns the words that are simpler than a word, the simplest first.
+func simplerWords(word string) []string {
+	simple := []string{"ok", "fail"}
+	if i := slices.Index(simple, word); i >= 0 {
+		return simple[:i]
 	}
-	return 2
+	return simple
 }
 
 // simpler returns simpler answers, the simplest first.
 func (a answer) simpler() []string {
 	var list []string
 	add := func(b answer) { list = append(list, b.String()) }
-	for _, word := range []string{"ok", "fail"} {
-		if wordRank(word) < wordRank(a.word) {
-			add(answer{word: word, count: a.count})
-		}
+	for _, word := range simplerWords(a.word) {
+		add(answer{word: word, count: a.count})
 	}
 	if a.latency != "" {
 		add(answer{word: a.word, count: a.count})
-	}
-	for _, word := range []string{"ok", "fail"} {
-		if a.latency != "" && wordRank(word) < wordRank(a.word) {
+		for _, word := range simplerWords(a.word) {
 			add(answer{word, a.latency, a.count})
 		}
 	}

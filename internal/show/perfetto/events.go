@@ -78,10 +78,9 @@ func (m *maker) marks(process int, marks []history.Mark, scope string) {
 func (m *maker) pod(p *history.Pod) {
 	process := m.process(printable.Text(trace.PodName(p.Name)))
 	m.marks(process, p.Marks, "p")
-	m.condition(process, "Ready", p.Ready)
 	m.actions(process, "volumes", p.Waits)
 	status := m.thread(process, "status")
-	m.changes(process, status, "Ready", p.Ready)
+	m.condition(process, status, "Ready", p.Ready)
 	for _, c := range p.Containers {
 		m.container(process, status, p, c)
 	}
@@ -96,12 +95,10 @@ func (m *maker) pod(p *history.Pod) {
 func (m *maker) container(process, status int, p *history.Pod, c *history.Container) {
 	name := printable.Text(c.Name)
 	if len(c.Probes[trace.Startup]) > 0 {
-		m.condition(process, name+" Started", c.Started)
-		m.changes(process, status, name+" Started", c.Started)
+		m.condition(process, status, name+" Started", c.Started)
 	}
 	if len(p.Containers) > 1 && len(c.Probes[trace.Readiness]) > 0 {
-		m.condition(process, name+" Ready", c.Ready)
-		m.changes(process, status, name+" Ready", c.Ready)
+		m.condition(process, status, name+" Ready", c.Ready)
 	}
 	thread := m.thread(process, name)
 	for _, s := range c.Life(p, m.end) {
@@ -157,25 +154,16 @@ func (m *maker) probes(process, thread int, shots []*trace.Record) {
 	}
 }
 
-// condition adds a counter with the values 0 and 1.
-func (m *maker) condition(process int, name string, flips []history.Flip) {
+// condition adds a counter with the values 0 and 1, and an instant for each change, as an end for
+// flows.
+func (m *maker) condition(process, thread int, name string, flips []history.Flip) {
 	for _, f := range flips {
-		value := 0
+		value, text := 0, name+" is false"
 		if f.On {
-			value = 1
+			value, text = 1, name+" is true"
 		}
 		m.counter(process, name, f.At, value)
-	}
-}
-
-// changes adds an instant for each change of a condition, as an end for flows.
-func (m *maker) changes(process, thread int, name string, flips []history.Flip) {
-	for _, f := range flips {
-		what := name + " is false"
-		if f.On {
-			what = name + " is true"
-		}
-		m.instant(process, thread, "status", what, "t", f.Record)
+		m.instant(process, thread, "status", text, "t", f.Record)
 	}
 }
 
