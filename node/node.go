@@ -199,12 +199,18 @@ func New(o Options) *Node {
 		Seed: o.Seed, Delays: o.Delays, Record: o.Trace.Add, RecordCalls: o.Trace.Internal,
 		RecordRules: o.Trace.Wants(trace.Behavior),
 	}))
+	wall := func(t virtual.Wall) time.Time { return epoch.Add(t.Offset() + uptime) }
+	n.api = apiserver.New(apiserver.Options{
+		Sim: n.sim, Trace: n.trace, Profile: o.Profile, Delays: n.runtime,
+		// the API server runs on another machine
+		Now:        func() time.Time { return wall(virtual.Wall(n.sim.Now())) },
+		PodCreated: n.podCreated,
+	})
 	n.options = kubelet.Options{
+		Sim: n.sim, Trace: n.trace, Runtime: n.runtime, API: n.api,
 		Profile: o.Profile, Config: o.Config, Disk: kubelet.NewDisk(), FullLists: o.fullLists, EveryTick: o.everyTick,
-		Wall: func(t virtual.Wall) time.Time { return epoch.Add(t.Offset() + uptime) },
+		Wall: wall, Now: func() time.Time { return wall(n.runtime.Wall(n.sim.Now())) },
 	}
-	n.api = apiserver.New(n.forAPI())
-	n.connect()
 	n.startKubelet()
 	if o.ControlPlane != nil {
 		n.startControlPlane(o.ControlPlane)
@@ -219,25 +225,6 @@ func (n *Node) limitMemory() {
 			n.sim.Fail(&MemoryError{Max: n.memory, Now: n.Now(), Largest: n.trace.Largest()})
 		}
 	})
-}
-
-// forAPI returns the options of the API server.
-func (n *Node) forAPI() apiserver.Options {
-	wall := n.options.Wall
-	return apiserver.Options{
-		Sim: n.sim, Trace: n.trace, Profile: n.options.Profile, Delays: n.runtime,
-		// the API server runs on another machine
-		Now:        func() time.Time { return wall(virtual.Wall(n.sim.Now())) },
-		PodCreated: n.podCreated,
-	}
-}
-
-// connect sets the options of the kubelet that refer to the rest of the node.
-func (n *Node) connect() {
-	o := &n.options
-	o.Sim, o.Trace, o.Runtime, o.API = n.sim, n.trace, n.runtime, n.api
-	wall := o.Wall
-	o.Now = func() time.Time { return wall(n.runtime.Wall(n.sim.Now())) }
 }
 
 // chooserOf returns the chooser of a run, or nil for the canonical choices.

@@ -1,7 +1,6 @@
 package why
 
 import (
-	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -21,7 +20,7 @@ func (r *Run) chain(rec *trace.Record) []Link {
 		root, step := r.root(rec, next), r.step(rec)
 		text := r.clause(rec, effect, next)
 		if text == "" && effect == nil && (waited || rec.Kind == trace.StatusPatched) {
-			text = r.momentClause(rec)
+			text = r.stepText(rec, "") + " at " + r.at(rec.T) // what a step or a rule waited for
 		}
 		if text != "" {
 			if step.Says != "" {
@@ -46,24 +45,6 @@ func (r *Run) chain(rec *trace.Record) []Link {
 		chain[len(chain)-1].Root = Step
 	}
 	return chain
-}
-
-// momentClause describes a record that a step or rule waited for and that no other clause
-// describes.
-func (r *Run) momentClause(rec *trace.Record) string {
-	container := nameOf(rec.Pod) + "/" + printable.Text(rec.Container)
-	text := fmt.Sprintf("there was the record %s", rec.Kind)
-	switch {
-	case rec.Kind == trace.StatusPatched:
-		text = fmt.Sprintf("the status of %s changed", nameOf(rec.Pod))
-	case rec.Kind == trace.PodScheduled || rec.Kind == trace.PodRemoved:
-		text = r.stepText(rec, "")
-	case rec.Kind == trace.ContainerExited:
-		text = fmt.Sprintf("%s exited with code %d", container, rec.ExitCode)
-	case rec.Container != "":
-		text = fmt.Sprintf("%s had the record %s", container, rec.Kind)
-	}
-	return text + " at " + r.at(rec.T)
 }
 
 // nameOf returns the name of a pod, or of another object, for people.

@@ -321,7 +321,7 @@ func (r *Run) afterHook(stopping *trace.Record) string {
 // objectText describes a record about an object other than a pod.
 func (r *Run) objectText(rec *trace.Record, pod string) string {
 	if rec.Object == nil {
-		return "there was the record " + string(rec.Kind)
+		return "there was the record " + string(rec.Kind) + around(" of ", printable.Text(rec.Container), "")
 	}
 	kind, key, _ := strings.Cut(rec.Object.Name, " ")
 	object := kind + " " + nameOf(key)
