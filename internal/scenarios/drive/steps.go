@@ -61,11 +61,11 @@ func (d *Driver) take(i int, step *format.Step) bool {
 	case *format.ShutdownNode:
 		return d.world.ShutDown()
 	case *format.APIDown:
-		d.outage(i, a.For, name, func(d *Driver) { d.world.SetAPIDown(d.outages[name] > 0) })
+		d.outage(i, a.For, name, func() { d.world.SetAPIDown(d.outages[name] > 0) })
 	case *format.RuntimeDown:
-		d.outage(i, a.For, runtimeOutage+a.Condition, (*Driver).setRuntimeHealth)
+		d.outage(i, a.For, runtimeOutage+a.Condition, d.setRuntimeHealth)
 	case *format.RegistryDown:
-		d.outage(i, a.For, registryOutage, (*Driver).setRuntimeHealth)
+		d.outage(i, a.For, registryOutage, d.setRuntimeHealth)
 	case *format.Rollout:
 		return d.rollOut(step)
 	case *format.Scale:
@@ -186,7 +186,7 @@ func (d *Driver) changeDelays(s *format.SetDelays, i int) {
 	d.during(i, s.For, func() {
 		d.delays = append(d.delays, s)
 		d.setDelays()
-	}, func(d *Driver) {
+	}, func() {
 		d.delays = slices.DeleteFunc(d.delays, func(other *format.SetDelays) bool { return other == s })
 		d.setDelays()
 	})
@@ -209,14 +209,14 @@ const (
 
 // outage starts an outage of a kind and ends it after a time. Outages of one kind can overlap; set
 // is called when the first begins and when the last ends.
-func (d *Driver) outage(i int, span *value.Draw, what string, set func(*Driver)) {
+func (d *Driver) outage(i int, span *value.Draw, what string, set func()) {
 	d.during(i, span, func() {
 		if d.outages[what]++; d.outages[what] == 1 {
-			set(d)
+			set()
 		}
-	}, func(d *Driver) {
+	}, func() {
 		if d.outages[what]--; d.outages[what] == 0 {
-			set(d)
+			set()
 		}
 	})
 }
@@ -265,7 +265,7 @@ func (d *Driver) note(action, message string) int64 {
 
 // during calls begin now and end after a time, with a record of step i for each. Without a time it
 // never calls end.
-func (d *Driver) during(i int, span *value.Draw, begin func(), end func(*Driver)) {
+func (d *Driver) during(i int, span *value.Draw, begin func(), end func()) {
 	step := d.plan.Scenario.Spec.Steps[i]
 	action := step.Actions()[0].Name
 	cause := d.note(action, step.ActionText)
@@ -273,7 +273,7 @@ func (d *Driver) during(i int, span *value.Draw, begin func(), end func(*Driver)
 	if span != nil {
 		d.world.At(d.now.Add(d.plan.Draw(*span, "step for", i)), func() {
 			d.world.Record(trace.Record{Kind: trace.Step, Cause: cause, Reason: action, Message: trace.StepOver})
-			end(d)
+			end()
 		})
 	}
 }
