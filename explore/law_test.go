@@ -139,9 +139,9 @@ func ids(t *testing.T, s Subject, o Options) ([]string, *Result) {
 	return list, r
 }
 
-// The search that leaves out what lies behind a deviation without effect finds the same outcomes as the one that
-// makes all pairs of deviations. The outcomes of random orders are a subset, unless they need more
-// than two choices, and so are those of two random choices, jitters included.
+// The search that leaves out what lies behind a deviation without effect finds the same outcomes as
+// the one that makes all pairs of deviations. The outcomes of random orders are a subset, unless
+// they need more than two choices, and so are those of two random choices, jitters included.
 func TestReductionAndSeeds(t *testing.T) {
 	all, made := 0, 0
 	for seed := range *lawScenarios {
