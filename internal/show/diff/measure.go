@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"probesim.dev/internal/show/history"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -23,10 +24,82 @@ type measure struct {
 // containers, and their numbers of probes.
 func (r Run) measures() []measure {
 	var all []measure
-	for _, t := range r.tallies() {
-		all = append(all, t.measures(r.End)...)
+	for _, p := range history.Read(r.Records, r.End).Pods {
+		add := func(container, what, value string) { all = append(all, measure{p.Name, container, what, value}) }
+		first, unready, lost := readiness(p, r.End)
+		add("", "first Ready", moment(first))
+		add("", "not Ready afterwards", trace.FormatTime(virtual.At(unready)))
+		add("", "lost Ready (times)", fmt.Sprint(lost))
+		add("", "removed", moment(p.Removed))
+		if s := p.Status; s != nil {
+			add("", "final phase", strings.TrimSpace(s.Phase+" "+s.Reason))
+		}
+		for _, c := range p.Containers {
+			if len(c.Runs) == 0 {
+				continue
+			}
+			restarts, stops, exit := 0, 0, "none"
+			for i := range c.Runs {
+				run := &c.Runs[i]
+				if run.Number > 0 {
+					restarts++
+				}
+				if run.Stopping != history.Forever {
+					stops++
+				}
+				if run.Exited != history.Forever {
+					exit = fmt.Sprintf("%s, code %d", trace.FormatTime(run.Exited), run.Code)
+				}
+			}
+			add(c.Name, "restarts", fmt.Sprint(restarts))
+			add(c.Name, "stops by the kubelet", fmt.Sprint(stops))
+			add(c.Name, "last exit", exit)
+			for _, kind := range trace.ProbeTypes {
+				if n := len(c.Probes[kind]); n > 0 {
+					add(c.Name, string(kind)+" probes", fmt.Sprintf("%d, %d failed", n, failures(c.Probes[kind])))
+				}
+			}
+		}
 	}
 	return append(all, objectMeasures(r)...)
+}
+
+// readiness returns when a pod first became Ready, how long it was not Ready afterwards, and how
+// often it stopped being Ready.
+func readiness(p *history.Pod, end virtual.Time) (first virtual.Time, unready time.Duration, lost int) {
+	end = min(end, p.Removed)
+	first = history.Forever
+	for i, f := range p.Ready {
+		switch {
+		case f.On:
+			first = min(first, f.At)
+		case first != history.Forever:
+			lost++
+			until := end
+			if i+1 < len(p.Ready) {
+				until = p.Ready[i+1].At
+			}
+			unready += max(0, until.Sub(f.At))
+		}
+	}
+	return first, unready, lost
+}
+
+// failures returns the number of probe runs that failed or ended with an error.
+func failures(runs []*trace.Record) (n int) {
+	for _, r := range runs {
+		if r.Result == trace.Failure || r.Result == trace.Error {
+			n++
+		}
+	}
+	return n
+}
+
+func moment(t virtual.Time) string {
+	if t == history.Forever {
+		return "never"
+	}
+	return trace.FormatTime(t)
 }
 
 // objectMeasures summarizes Deployments and Services.
@@ -48,144 +121,6 @@ func objectMeasures(r Run) []measure {
 			measure{Pod: n.Name, What: "fewest Ready", Value: fewest})
 	}
 	return list
-}
-
-// tally counts what happens to a pod.
-type tally struct {
-	pod     string
-	status  *trace.PodStatus
-	first   virtual.Time // first became Ready, or never
-	since   virtual.Time // last change of Ready
-	unready time.Duration
-	lost    int // number of times the pod stopped being Ready
-	removed virtual.Time
-
-	containers []*containerTally
-}
-
-type containerTally struct {
-	name     string
-	restarts int
-	stops    int
-	exit     string
-
-	runs, failures map[trace.Probe]int
-}
-
-const never = virtual.Min
-
-func (r Run) tallies() []*tally {
-	var order []*tally
-	byPod := map[string]*tally{}
-	for i := range r.Records {
-		rec := &r.Records[i]
-		if rec.Pod == "" || !rec.Kind.Observable() {
-			continue
-		}
-		t := byPod[rec.Pod]
-		if t == nil {
-			t = &tally{pod: rec.Pod, first: never, removed: never}
-			byPod[rec.Pod] = t
-			order = append(order, t)
-		}
-		t.add(rec)
-	}
-	return order
-}
-
-func (t *tally) add(r *trace.Record) {
-	switch r.Kind {
-	case trace.PodAdded:
-		t.removed = never // a mirror pod comes again
-	case trace.PodRemoved:
-		t.removed = r.T
-	case trace.StatusPatched:
-		t.setReady(r.Status.Ready, r.T)
-		t.status = r.Status
-	case trace.ContainerStarted:
-		if r.Instance > 0 {
-			t.container(r.Container).restarts++
-		}
-	case trace.ContainerStopping:
-		t.container(r.Container).stops++
-	case trace.ContainerExited:
-		t.container(r.Container).exit = fmt.Sprintf("%s, code %d", trace.FormatTime(r.T), r.ExitCode)
-	case trace.ProbeExecuted:
-		c := t.container(r.Container)
-		c.runs[r.Probe]++
-		if r.Result == trace.Failure || r.Result == trace.Error {
-			c.failures[r.Probe]++
-		}
-	}
-}
-
-// setReady counts a status of the pod.
-func (t *tally) setReady(ready bool, now virtual.Time) {
-	was := t.status != nil && t.status.Ready
-	switch {
-	case ready && t.first == never:
-		t.first = now
-	case ready && !was:
-		t.unready += now.Sub(t.since)
-	case !ready && was:
-		t.lost++
-	}
-	if ready != was {
-		t.since = now
-	}
-}
-
-func (t *tally) container(name string) *containerTally {
-	for _, c := range t.containers {
-		if c.name == name {
-			return c
-		}
-	}
-	c := &containerTally{name: name, exit: "none", runs: map[trace.Probe]int{}, failures: map[trace.Probe]int{}}
-	t.containers = append(t.containers, c)
-	return c
-}
-
-func (t *tally) measures(end virtual.Time) []measure {
-	if t.removed != never {
-		end = t.removed
-	}
-	unready, ready := t.unready, t.status != nil && t.status.Ready
-	if t.first != never && !ready {
-		unready += max(0, end.Sub(t.since))
-	}
-	list := []measure{
-		{What: "first Ready", Value: moment(t.first)},
-		{What: "not Ready afterwards", Value: trace.FormatTime(virtual.At(unready))},
-		{What: "lost Ready (times)", Value: fmt.Sprint(t.lost)},
-		{What: "removed", Value: moment(t.removed)},
-	}
-	if t.status != nil {
-		list = append(list, measure{What: "final phase",
-			Value: strings.TrimSpace(t.status.Phase + " " + t.status.Reason)})
-	}
-	for _, c := range t.containers {
-		list = append(list, measure{Container: c.name, What: "restarts", Value: fmt.Sprint(c.restarts)},
-			measure{Container: c.name, What: "stops by the kubelet", Value: fmt.Sprint(c.stops)},
-			measure{Container: c.name, What: "last exit", Value: c.exit})
-		for _, kind := range trace.ProbeTypes {
-			if n := c.runs[kind]; n > 0 {
-				list = append(list, measure{Container: c.name, What: string(kind) + " probes",
-					Value: fmt.Sprintf("%d, %d failed", n, c.failures[kind])})
-			}
-		}
-	}
-	for i := range list {
-		list[i].Pod = t.pod
-	}
-	return list
-}
-
-func moment(t virtual.Time) string {
-	if t == never {
-		return "never"
-	}
-	return trace.FormatTime(t)
 }
 
 // Row compares one measure over several runs.

@@ -34,10 +34,11 @@ type Pod struct {
 	Removed    virtual.Time // Forever if it was not removed
 	Marks      []Mark       // actions on the pod
 	Ready      []Flip
-	Containers []*Container    // in the order of the status
-	Events     []*trace.Record // of the pod and its containers
-	Waits      []Action        // for volumes
-	Unknown    []Span          // when Ready is unknown; see Container
+	Status     *trace.PodStatus // the last one
+	Containers []*Container     // in the order of the status
+	Events     []*trace.Record  // of the pod and its containers
+	Waits      []Action         // for volumes
+	Unknown    []Span           // when Ready is unknown; see Container
 
 	byName map[string]*Container
 	read   *trace.Record // the record that is being read
@@ -241,6 +242,7 @@ func (p *Pod) addStatus(r *trace.Record, h *History) {
 	if r.Status == nil {
 		return
 	}
+	p.Status = r.Status
 	changed := appendFlip(&p.Ready, r, r.Status.Ready)
 	for i := range r.Status.Containers {
 		cs := &r.Status.Containers[i]
