@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"probesim.dev/explore"
-	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/show/document"
 )
 
 // rolledOut is a rollout of two pods, which loses requests when an old program exits.
@@ -62,7 +62,7 @@ func TestControlPlane(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	if err := explore.Text(&b, r, explore.TextOptions{Options: report.Options{Width: 80}}); err != nil ||
+	if err := explore.Text(&b, r, explore.TextOptions{Options: document.Options{Width: 80}}); err != nil ||
 		!strings.Contains(b.String(), "Controllers do not restart") {
 		t.Errorf("%v\n%s", err, b.String())
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"probesim.dev/explore"
-	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/library"
 )
@@ -258,7 +258,7 @@ func TestInvalidOptions(t *testing.T) {
 func TestText(t *testing.T) {
 	var b bytes.Buffer
 	r := exploreSubject(t, subject(t, race), explore.Options{Runs: 400})
-	err := explore.Text(&b, r, explore.TextOptions{Options: report.Options{Width: 80},
+	err := explore.Text(&b, r, explore.TextOptions{Options: document.Options{Width: 80},
 		Replay: func(*explore.Outcome) string {
 			return "probesim replay w.json"
 		}})

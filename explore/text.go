@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"probesim.dev/internal/printable"
-	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/value"
 )
 
 // TextOptions configure Text.
 type TextOptions struct {
-	report.Options
+	document.Options
 	All    bool                    // list all outcomes, instead of the first ones
 	Replay func(o *Outcome) string // the command that repeats the witness of an outcome; "" if there is none
 }
@@ -63,21 +63,24 @@ func (r *Result) Bad() bool {
 
 // Text writes the result for people.
 func Text(w io.Writer, r *Result, o TextOptions) error {
-	t := &textWriter{report.Writer{Options: o.Options}, o}
 	shard := ""
 	if r.Shards > 0 {
 		shard = fmt.Sprintf("  shard %d of %d", r.Shard, r.Shards)
 	}
-	t.Line(0, fmt.Sprintf("%s  %s  %s  %s%s", r.Scenario, r.Kubernetes, printable.Count(r.Runs, "run"),
-		printable.Count(len(r.Outcomes), "outcome"), shard), report.Bold)
-	t.Line(0, r.ending(), report.Dim)
-	t.policies(r)
-	t.outcomes(r)
+	d := document.New("The outcomes of " + r.Scenario)
+	d.Text(document.Bold, fmt.Sprintf("%s  %s  %s  %s%s", r.Scenario, r.Kubernetes, printable.Count(r.Runs, "run"),
+		printable.Count(len(r.Outcomes), "outcome"), shard))
+	d.Text(document.Dim, r.ending())
+	d.Gap()
+	r.policies(&d.Body)
+	d.Gap()
+	r.outcomes(&d.Body, o.All)
 	for _, f := range r.Findings() {
-		t.finding(f)
+		d.Gap()
+		d.List()
+		d.Item(f.item(o.Replay))
 	}
-	_, err := w.Write(t.Bytes())
-	return err
+	return d.Write(w, "text", o.Options)
 }
 
 // ending says what ended the search and what it covers.
@@ -95,15 +98,8 @@ func (r *Result) ending() string {
 	return text
 }
 
-type textWriter struct {
-	report.Writer
-	o TextOptions
-}
-
-func (t *textWriter) policies(r *Result) {
-	t.Gap()
-	table := &report.Table{Left: 1}
-	table.Head("policy", "runs", "new outcomes", "left out")
+func (r *Result) policies(b *document.Body) {
+	table := &document.Table{Left: 1, Head: []string{"policy", "runs", "new outcomes", "left out"}}
 	for _, p := range r.Policies {
 		left := ""
 		if p.Cut || p.Done < p.Tasks {
@@ -112,68 +108,54 @@ func (t *textWriter) policies(r *Result) {
 				left = "all"
 			}
 		}
-		table.Row(report.Cell{Text: p.Policy}, report.Cell{Text: printable.Thousands(p.Runs)},
-			report.Cell{Text: printable.Thousands(p.Outcomes)}, report.Cell{Text: left})
+		table.Texts(p.Policy, printable.Thousands(p.Runs), printable.Thousands(p.Outcomes), left)
 	}
-	t.Table(table)
+	b.Table(table)
 }
 
-func (t *textWriter) outcomes(r *Result) {
-	t.Gap()
-	base := &History{}
-	if len(r.Outcomes) > 0 {
-		base = &r.Outcomes[0].History
-	}
+// outcomes adds the outcomes. What follows the first line of one is beside its changes.
+func (r *Result) outcomes(b *document.Body, all bool) {
 	for i, o := range r.Outcomes {
-		if i == maxListed && len(r.Outcomes) > maxListed+1 && !t.o.All {
-			t.Line(0, fmt.Sprintf("... and %s; --all lists them", printable.Count(len(r.Outcomes)-i, "other outcome")),
-				report.Dim)
+		if i == maxListed && len(r.Outcomes) > maxListed+1 && !all {
+			b.Text(document.Dim, fmt.Sprintf("... and %s; --all lists them",
+				printable.Count(len(r.Outcomes)-i, "other outcome")))
 			break
 		}
-		style := report.Plain
+		x := document.Item{Mark: o.ID,
+			Text: printable.Count(o.Count, "run") + "  " + strings.Join(o.Change.Lines(), ", ")}
 		if o.History.Bad() {
-			style = report.Bad
+			x.Style = document.Bad
 		}
-		head, change := o.ID+"  "+printable.Count(o.Count, "run"), strings.Join(o.Change.Lines(), ", ")
-		if len(head)+2+len(change) <= max(t.o.Width, 40) {
-			t.Line(0, head+"  "+change, style)
-		} else {
-			t.Line(0, head, style)
-			t.Line(14, change, style)
-		}
+		b.Item(x)
+		add := func(format string, args ...any) { b.Item(document.Item{Text: fmt.Sprintf(format, args...)}) }
 		if i > 0 {
-			t.Line(14, o.History.difference(base), report.Dim)
+			add("%s", o.History.difference(&r.Outcomes[0].History))
 		}
 		for i, s := range o.Spread {
-			if i > 0 && !t.o.All {
-				t.Line(14, fmt.Sprintf("and %s with times like this", printable.Count(len(o.Spread)-i, "other entry")),
-					report.Dim)
+			if i > 0 && !all {
+				add("and %s with times like this", printable.Count(len(o.Spread)-i, "other entry"))
 				break
 			}
-			t.Line(14, fmt.Sprintf("%s: from %s to %s, by the choices alone", s.Entry, value.Format(s.From.Offset()),
-				value.Format(s.To.Offset())), report.Warn)
-			t.Line(14, "earliest: "+strings.Join(s.Early.Lines(), ", "), report.Dim)
-			t.Line(14, "latest: "+strings.Join(s.Late.Lines(), ", "), report.Dim)
+			add("%s: from %s to %s, by the choices alone", s.Entry, value.Format(s.From.Offset()),
+				value.Format(s.To.Offset()))
+			add("earliest: %s", strings.Join(s.Early.Lines(), ", "))
+			add("latest: %s", strings.Join(s.Late.Lines(), ", "))
 		}
 	}
 }
 
-func (t *textWriter) finding(f *Finding) {
-	t.Gap()
-	word, style := "FAIL", report.Bad
-	if f.Known {
-		word, style = "known", report.Warn
-	}
-	t.Line(0, word+"  "+f.Text, style)
+func (f *Finding) item(replay func(o *Outcome) string) document.Item {
 	first := f.Outcomes[0]
-	t.Line(2, fmt.Sprintf("in %s, %s; first: %s", printable.Count(len(f.Outcomes), "outcome"),
-		printable.Count(f.Runs, "run"), strings.Join(first.Change.Lines(), ", ")), report.Plain)
-	if t.o.Replay == nil {
-		return
+	x := document.Item{Mark: "FAIL", Style: document.Bad, Text: f.Text, Notes: []string{
+		fmt.Sprintf("in %s, %s; first: %s", printable.Count(len(f.Outcomes), "outcome"), printable.Count(f.Runs, "run"),
+			strings.Join(first.Change.Lines(), ", "))}}
+	if f.Known {
+		x.Mark, x.Style = "known", document.Warn
 	}
-	if command := t.o.Replay(first); command != "" {
-		t.Line(2, command, report.Plain)
+	if replay != nil {
+		x.Command = replay(first)
 	}
+	return x
 }
 
 // difference says in a few words in what a history first differs from another one. It names the pod

@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"time"
 
-	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
@@ -87,7 +87,7 @@ func (b Breach) long() string {
 // JSON returns the witness as a file.
 func (w *Witness) JSON() []byte {
 	var b bytes.Buffer
-	if err := report.WriteJSON(&b, w); err != nil {
+	if err := printable.WriteJSON(&b, w); err != nil {
 		panic(err) // all fields can be encoded
 	}
 	return b.Bytes()

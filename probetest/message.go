@@ -7,6 +7,7 @@ import (
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/scenarios/verdict"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -23,16 +24,17 @@ func (l *log) message(head string, records, drawn, marks []int, center virtual.T
 	b.WriteString(head)
 	if lines := l.around(records, marks, center); len(lines) > 0 {
 		b.WriteString("\n")
-		report.Around(&b, lines, report.Options{Width: math.MaxInt})
+		report.Around(&b, lines, document.Options{Width: math.MaxInt})
 	}
 	var shown []trace.Record
 	for _, i := range drawn {
 		shown = append(shown, l.records[i])
 	}
-	o := report.Options{Width: verdict.Width}
-	o.From, o.To = verdict.Around(center, l.end)
+	o := document.Options{Width: verdict.Width}
+	run := &report.Run{Records: shown, Until: l.end}
+	run.From, run.To = verdict.Around(center, l.end)
 	b.WriteString("\n")
-	report.Timeline(&b, &report.Run{Records: shown, Until: l.end}, o)
+	report.Timeline(&b, run, o)
 	b.WriteString("\n" + l.String())
 	return printable.Lines(strings.TrimRight(b.String(), "\n"))
 }

@@ -161,7 +161,7 @@ func (o *checkOptions) explainFinding(cmd *cobra.Command) (err error) {
 		return usage("--explain: %w", err)
 	}
 	w := cmd.OutOrStdout()
-	return render.Explain(rule).Write(w, "text", terminal.Options(w).Document())
+	return render.Explain(rule).Write(w, "text", terminal.Options(w))
 }
 
 const checkExamples = `  # Check a manifest

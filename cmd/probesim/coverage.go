@@ -8,9 +8,9 @@ import (
 
 	"probesim.dev/explore"
 	"probesim.dev/internal/answers/coverage"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner"
 	"probesim.dev/internal/runner/terminal"
-	"probesim.dev/internal/show/report"
 )
 
 func newCoverage() *cobra.Command {
@@ -20,7 +20,7 @@ func newCoverage() *cobra.Command {
 		func(cmd *cobra.Command, args []string) error {
 			return coverFiles(cmd, args, o)
 		})
-	addOutput(cmd, &o.output, "text", []string{"text", "json"})
+	addOutput(cmd, &o.output, "text", []string{"text", "json", "markdown", "html"})
 	return cmd
 }
 
@@ -61,7 +61,7 @@ func coverFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	}
 	w := cmd.OutOrStdout()
 	if o.output == "json" {
-		return report.WriteJSON(w, c)
+		return printable.WriteJSON(w, c)
 	}
-	return c.Text(terminal.Safe(w), terminal.Options(w))
+	return c.Document().Write(w, o.output, terminal.Options(w))
 }

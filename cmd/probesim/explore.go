@@ -23,6 +23,7 @@ import (
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/scenarios/plan"
@@ -147,9 +148,9 @@ func invariantHelp() string {
 
 // writeItem writes a name and its description, wrapped in a column.
 func writeItem(b *strings.Builder, column int, name, text string) {
-	var wrapped strings.Builder
-	report.WriteLine(&wrapped, column, text, report.Plain, report.Options{Width: 80})
-	b.WriteString("  " + name + wrapped.String()[2+len(name):])
+	margin := strings.Repeat(" ", column)
+	wrapped := strings.Join(document.Wrap(text, 80-column, 20), "\n"+margin)
+	fmt.Fprintf(b, "  %-*s%s\n", column-2, name, wrapped)
 }
 
 func invariantNames() []string {
@@ -385,7 +386,7 @@ func writeExplorations(w io.Writer, results []*explore.Result) error {
 	if results == nil {
 		results = []*explore.Result{}
 	}
-	return report.WriteJSON(w, explorationsFile{format.APIVersion, explorationsKind, version(), results})
+	return printable.WriteJSON(w, explorationsFile{format.APIVersion, explorationsKind, version(), results})
 }
 
 // maxOnPage is the number of outcomes of a scenario that a page shows, unless --all is set: those

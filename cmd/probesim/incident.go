@@ -28,7 +28,7 @@ import (
 	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/scenarios/simulate"
-	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/show/document"
 )
 
 // incidentOptions are the flags of incident.
@@ -165,13 +165,13 @@ func (o *incidentOptions) write(w io.Writer, a *render.Answer) error {
 	case "json":
 		return a.JSON(w)
 	case "timeline":
-		return a.Timeline().Write(w, "text", terminal.Options(w).Document())
+		return a.Timeline().Write(w, "text", terminal.Options(w))
 	case "html":
 		a.Verbose = true // a page has room
 	case "jsonl":
 		return a.Recording.WriteFacts(w)
 	}
-	return a.Document().Write(w, o.output, terminal.Options(w).Document())
+	return a.Document().Write(w, o.output, terminal.Options(w))
 }
 
 // nothing says what to give to incident instead of files without facts.
@@ -197,7 +197,7 @@ Or let probesim run kubectl:
 func warn(w io.Writer, text string) {
 	o := terminal.Options(w)
 	o.Width = cmp.Or(o.Width, 1<<20)
-	report.WriteLine(w, 0, "warning: "+strings.Join(strings.Fields(text), " "), report.Plain, o)
+	document.WriteLine(w, document.Plain, "warning: "+strings.Join(strings.Fields(text), " "), o)
 }
 
 // isPlugin reports whether kubectl runs the program as a plugin.
@@ -419,12 +419,12 @@ func (o *incidentOptions) saveScenario(cmd *cobra.Command, text []byte, why []st
 func say(cmd *cobra.Command, what string, r *scenario.Result) {
 	w := cmd.ErrOrStderr()
 	o := terminal.Options(w)
-	report.WriteLine(w, 0, fmt.Sprintf("%s meets %d of %d facts", what, r.Meets, r.Meets+len(r.Misses)), report.Plain,
-		o)
+	text := fmt.Sprintf("%s meets %d of %d facts", what, r.Meets, r.Meets+len(r.Misses))
+	document.WriteLine(w, document.Plain, text, o)
 	for _, text := range r.Misses {
-		report.WriteLine(w, 2, text, report.Warn, o)
+		document.WriteLine(w, document.Warn, "  "+text, o)
 	}
 	for _, text := range r.Remarks {
-		report.WriteLine(w, 2, text, report.Plain, o)
+		document.WriteLine(w, document.Plain, "  "+text, o)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"probesim.dev/internal/runner/live"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/scenarios/manifests"
-	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/value"
 	"probesim.dev/internal/workloads"
 	"probesim.dev/scenarios"
@@ -203,14 +203,13 @@ func (o *liveOptions) write(cmd *cobra.Command, container string, runs []live.Ru
 	if o.output == "json" {
 		return printable.WriteJSON(w, m)
 	}
-	t := &report.Writer{Options: terminal.Options(w)}
-	o.text(t, m)
-	_, err := w.Write(t.Bytes())
-	return err
+	d := document.New("")
+	o.text(&d.Body, m)
+	return d.Write(w, "text", terminal.Options(w))
 }
 
 // text writes the answer, and what to pass on.
-func (o *liveOptions) text(t *report.Writer, m measured) {
+func (o *liveOptions) text(t *document.Body, m measured) {
 	codes, killed, ended, asked, refusing, broken := []string{}, 0, 0, 0, 0, 0
 	first := value.Seconds(0)
 	for _, r := range m.Runs {
@@ -236,24 +235,24 @@ func (o *liveOptions) text(t *report.Writer, m measured) {
 	}
 	t.Lead(fmt.Sprintf("%s starts in %s, and %s.", m.Container, fromTo(m.Start, m.LongStart), ends),
 		fmt.Sprintf("Measured in %s on this machine: a node is slower.", printable.Count(n, "run")))
-	t.Line(2, fmt.Sprintf("Exit %s %s.", printable.Plural(len(codes), "code"), strings.Join(codes, ", ")), report.Plain)
+	t.Note(document.Plain, fmt.Sprintf("Exit %s %s.", printable.Plural(len(codes), "code"), strings.Join(codes, ", ")))
 	switch {
 	case ended == n:
 		refusing = 0
-		t.Line(2, o.signal+" ends it at once, since it has no handler: requests that it is "+
-			"answering break off. As the first process of a container, it can ignore the signal instead, until the "+
-			"grace period ends.", report.Warn)
+		t.Note(document.Warn, o.signal+" ends it at once, since it has no handler: requests that it is answering "+
+			"break off. As the first process of a container, it can ignore the signal instead, until the grace "+
+			"period ends.")
 	case asked == 0:
-		t.Line(2, "No request came between the signal and the exit.", report.Plain)
+		t.Note(document.Plain, "No request came between the signal and the exit.")
 	case refusing > 0:
-		t.Line(2, fmt.Sprintf("It refuses requests before it exits (%d of %d runs, at the latest %s after the "+
-			"signal): clients lose those that they still send. Let a preStop hook sleep until no more come.", refusing,
-			n, check.FormatTime(first)), report.Warn)
+		t.Note(document.Warn, fmt.Sprintf("It refuses requests before it exits (%d of %d runs, at the latest %s after "+
+			"the signal): clients lose those that they still send. Let a preStop hook sleep until no more come.",
+			refusing, n, check.FormatTime(first)))
 	default:
-		t.Line(2, "It answers requests until it exits.", report.Plain)
+		t.Note(document.Plain, "It answers requests until it exits.")
 	}
 	if broken > 0 {
-		t.Line(2, fmt.Sprintf("%s broke off without an answer.", printable.Count(broken, "request")), report.Warn)
+		t.Note(document.Warn, fmt.Sprintf("%s broke off without an answer.", printable.Count(broken, "request")))
 	}
 	t.Gap()
 	if refusing == 0 {
@@ -264,27 +263,27 @@ func (o *liveOptions) text(t *report.Writer, m measured) {
 
 // settings writes the measured times as flags of check, and as rules of a scenario. refused is when
 // the program first refused a request after the signal; negative: never.
-func (m *measured) settings(t *report.Writer, killed bool, refused value.Seconds, code string) {
-	t.Line(0, "For probesim check:", report.Bold)
+func (m *measured) settings(t *document.Body, killed bool, refused value.Seconds, code string) {
+	t.Text(document.Bold, "For probesim check:")
 	flags := fmt.Sprintf("--start %s=%s", m.Container, inTenths(m.Start, m.LongStart))
 	if !killed {
 		flags += fmt.Sprintf(" --stop %s=%s", m.Container, inTenths(m.Stop, m.LongStop))
 	}
-	t.Line(2, flags, report.Plain)
-	t.Line(0, "For a scenario:", report.Bold)
-	t.Line(2, "behavior:", report.Plain)
-	t.Line(2, fmt.Sprintf("- {for: %s, probes: down}",
-		value.Format(time.Duration(m.LongStart).Round(time.Millisecond))), report.Plain)
+	t.Note(document.Plain, flags)
+	t.Text(document.Bold, "For a scenario:")
+	t.Note(document.Plain, "behavior:")
+	t.Note(document.Plain, fmt.Sprintf("- {for: %s, probes: down}",
+		value.Format(time.Duration(m.LongStart).Round(time.Millisecond))))
 	if refused >= 0 {
-		t.Line(2, fmt.Sprintf("- {afterSigterm: %s, probes: down}",
-			value.Format(time.Duration(refused).Round(time.Millisecond))), report.Plain)
+		t.Note(document.Plain, fmt.Sprintf("- {afterSigterm: %s, probes: down}",
+			value.Format(time.Duration(refused).Round(time.Millisecond))))
 	}
 	exit := fmt.Sprintf("- {afterSigterm: %s, exit: %s}",
 		value.Format(time.Duration(m.LongStop).Round(time.Millisecond)), code)
 	if killed {
 		exit = "- {afterSigterm: 0s, exit: never}"
 	}
-	t.Line(2, exit, report.Plain)
+	t.Note(document.Plain, exit)
 }
 
 // fromTo formats a range of times for people.

@@ -60,7 +60,7 @@ func (a *answer) to(w io.Writer, format string) error {
 		}
 		return err
 	}
-	o := terminal.Options(w).Document()
+	o := terminal.Options(w)
 	o.Details = a.details
 	return a.document.Write(w, format, o)
 }

@@ -279,7 +279,7 @@ func (o *rolloutFlags) show(cmd *cobra.Command, files, from []input.File, option
 			fmt.Fprintln(w)
 		}
 		d, err := render.Shown(s, options.Profile.Version, o.lost)
-		if err := d.Write(w, "text", terminal.Options(w).Document()); err != nil {
+		if err := d.Write(w, "text", terminal.Options(w)); err != nil {
 			return err
 		}
 		if err != nil {

@@ -119,6 +119,7 @@ Output formats:
              each of several runs
   json       the outcome of every run and expectation
   junit      a JUnit report for CI
+  markdown   for an issue: outcomes, failures, and the timeline of each scenario
   html       a self-contained page with zoomable timelines and causes
   perfetto   a trace file for https://ui.perfetto.dev
   github     summary or lines, and annotations for GitHub Actions

@@ -15,7 +15,7 @@ import (
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/scenarios/simulate"
-	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/show/document"
 )
 
 // deployments returns the Deployments of valid manifests, and all Services. The command has
@@ -62,7 +62,7 @@ func seeRollout(cmd *cobra.Command, paths []string, files []input.File, r *check
 		text += " " + simulate.Quote(path)
 	}
 	w := cmd.OutOrStdout()
-	report.WriteLine(w, 0, text, report.Dim, terminal.Options(w))
+	document.WriteLine(w, document.Dim, text, terminal.Options(w))
 }
 
 // nameRollout names the command that shows how a Deployment comes from one manifest to the other,
@@ -81,8 +81,8 @@ func (o *compareOptions) nameRollout(cmd *cobra.Command, paths []string, before,
 	}
 	w := cmd.OutOrStdout()
 	fmt.Fprintln(w)
-	report.WriteLine(w, 0, "The template of "+printable.Few(changed)+" changes. Does the rollout lose requests?",
-		report.Plain, terminal.Options(w))
+	text := "The template of " + printable.Few(changed) + " changes. Does the rollout lose requests?"
+	document.WriteLine(w, document.Plain, text, terminal.Options(w))
 	fmt.Fprintf(w, "  probesim rollout %s --from %s\n", simulate.Quote(last), from)
 }
 

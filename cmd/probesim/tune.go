@@ -22,7 +22,6 @@ import (
 	"probesim.dev/internal/require"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/show/document"
-	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/workloads"
 )
 
@@ -356,7 +355,7 @@ func tellNotes(stderr io.Writer, r *tune.Report) {
 
 // tell writes a wrapped line to standard error.
 func tell(stderr io.Writer, format string, args ...any) {
-	report.WriteLine(stderr, 0, "probesim: "+fmt.Sprintf(format, args...), report.Plain, terminal.Options(stderr))
+	document.WriteLine(stderr, document.Plain, "probesim: "+fmt.Sprintf(format, args...), terminal.Options(stderr))
 }
 
 // editManifests writes the manifests with their changes, as one stream. It says which comments

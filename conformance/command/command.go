@@ -15,6 +15,7 @@ import (
 	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/conformance/realkubelet"
 	"probesim.dev/internal/scenarios/drive"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/virtual"
@@ -215,7 +216,7 @@ func writeTrace(w io.Writer, run *report.Run, h trace.Header, several bool) erro
 }
 
 func writeTimeline(w io.Writer, run *report.Run, _ trace.Header, _ bool) error {
-	o := report.Options{}
+	o := document.Options{}
 	_, newline := io.WriteString(w, "\n")
 	return errors.Join(report.Heading(w, run, o), report.Timeline(w, run, o), newline, report.Events(w, run, o),
 		newline)

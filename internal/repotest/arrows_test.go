@@ -14,7 +14,7 @@ import (
 var layers = [][]string{
 	{"sim/virtual", "internal/printable", "internal/input", "internal/githubrunner", "internal/long",
 		"internal/runner/cleanup"},
-	{"internal/queue", "internal/strict", "internal/show/junit", "internal/show/document", "sim/choose", "sim/limit",
+	{"internal/queue", "internal/strict", "internal/show/document", "sim/choose", "sim/limit",
 		"trace", "kube", "internal/podutil"},
 	{"sim", "internal/show/findings", "internal/value", "internal/inplace", "internal/world/apiserver/admission"},
 	{"internal/require"},

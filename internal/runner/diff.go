@@ -15,6 +15,7 @@ import (
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/internal/show/diff"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/show/summary"
 	"probesim.dev/internal/value"
@@ -184,7 +185,7 @@ func newDiffOutput(list []Comparison, o Options) *diffOutput {
 type diffOutput struct {
 	o        Options
 	stdout   io.Writer
-	text     report.Options
+	text     document.Options
 	pad      int
 	many     bool
 	list     []Comparison

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"probesim.dev/internal/runner/actions"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/html"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/show/why"
@@ -49,11 +50,13 @@ var formats = []*outputFormat{
 	}},
 	{
 		name: "junit", all: true, failures: true, add: (*output).keepShown,
-		render: func(_ *output, b *bytes.Buffer, m *finished, _ *Run) {
-			report.Timeline(b, m.run, report.Options{Width: 120})
-			m.toReport(b)
-		},
-		finish: func(out *output) error { return report.JUnit(out.stdout, out.cases) },
+		render: func(_ *output, b *bytes.Buffer, m *finished, _ *Run) { m.draw(b, 120) },
+		finish: func(out *output) error { return report.Findings(out.cases).Write(out.stdout, "junit", actions.Path) },
+	},
+	{
+		name: "markdown", all: true, failures: true, add: (*output).keepShown,
+		render: func(_ *output, b *bytes.Buffer, m *finished, _ *Run) { m.draw(b, 80) },
+		finish: func(out *output) error { return report.Markdown(out.stdout, out.cases) },
 	},
 	{
 		name: "html", all: true, large: "page has timelines",
@@ -106,6 +109,12 @@ func formatOf(name string, runs int) *outputFormat {
 	return formats[slices.IndexFunc(formats, func(f *outputFormat) bool { return f.name == name })]
 }
 
+// draw keeps the timeline of a run for the report at the end.
+func (m *finished) draw(b *bytes.Buffer, width int) {
+	report.Timeline(b, m.run, document.Options{Width: width})
+	m.toReport(b)
+}
+
 // toReport keeps the text about a run for the report at the end.
 func (m *finished) toReport(b *bytes.Buffer) {
 	m.run.Output = b.String()
@@ -132,7 +141,7 @@ func (out *output) addTrace(j *Job, run *report.Run) error {
 	return out.writeFailures(run.Expectations, run.Err)
 }
 
-// keepShown drops the text of runs that the JUnit report does not show: it shows the first
+// keepShown drops the text of runs that the report does not show: it shows the first
 // unsuccessful run of a case, or the first run.
 func (out *output) keepShown(_ *Job, run *report.Run) error {
 	switch {
@@ -162,7 +171,7 @@ func (out *output) writeSummary() error {
 func (out *output) writeGitHub() error {
 	err := report.Summary(out.stdout, out.cases, out.text)
 	if err == nil {
-		err = report.GitHub(out.commands, out.cases, actions.Path)
+		err = report.Findings(out.cases).Write(out.commands, "github", actions.Path)
 	}
 	if err == nil {
 		err = actions.Summary(func(w io.Writer) error { return report.Markdown(w, out.cases) })

@@ -13,6 +13,7 @@ import (
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/html"
 	"probesim.dev/internal/show/perfetto"
 	"probesim.dev/internal/show/report"
@@ -46,7 +47,7 @@ type output struct {
 	stdout   io.Writer
 	commands io.Writer // stdout for commands to GitHub
 	stderr   io.Writer
-	text     report.Options
+	text     document.Options
 	jobs     []*Job
 	pad      int // width of the name column in lines
 	progress *Progress
@@ -245,7 +246,7 @@ func (out *output) endCase(c *report.Case) error {
 	summarizes := out.summarizes(out.jobs[out.emitted-1])
 	switch {
 	case out.format.text && summarizes:
-		return report.CaseSummary(out.stdout, c, out.pad, out.text)
+		return report.CaseSummary(out.stdout, c, out.text)
 	case out.format.text:
 		return report.CaseLine(out.stdout, c, out.pad, out.text)
 	case out.format.name != "jsonl":
@@ -253,7 +254,7 @@ func (out *output) endCase(c *report.Case) error {
 	case !summarizes:
 		return out.writeFailures(c.Expectations, nil)
 	case c.Outcome() != report.OK:
-		return report.CaseSummary(out.stderr, c, 0, report.Options{})
+		return report.CaseSummary(out.stderr, c, document.Options{})
 	}
 	return nil
 }
@@ -319,7 +320,7 @@ func (out *output) summarizeRest() error {
 	if !out.summarizes(j) || len(c.Runs) == j.Runs {
 		return nil
 	}
-	return report.CaseSummary(out.stdout, c, out.pad, out.text)
+	return report.CaseSummary(out.stdout, c, out.text)
 }
 
 // interruption says how many runs completed.

@@ -11,6 +11,7 @@ import (
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/virtual"
@@ -21,11 +22,10 @@ import (
 func (out *output) timeline(b *bytes.Buffer, m *finished, s *Run) {
 	run := m.run
 	report.Heading(b, run, out.text)
-	window := out.text
-	window.From = s.Job.from
+	run.From = s.Job.from
 	var parts [4]bytes.Buffer
-	report.Timeline(&parts[0], run, window)
-	report.Events(&parts[1], run, window)
+	report.Timeline(&parts[0], run, out.text)
+	report.Events(&parts[1], run, out.text)
 	report.Checks(&parts[2], run.Expectations, out.text)
 	nameLoss(&parts[3], run, s)
 	for i := range parts {
@@ -63,7 +63,7 @@ func (out *output) detail(run *report.Run) []byte {
 	}
 	var b bytes.Buffer
 	o := out.text
-	o.Indent = 2
+	o.Margin = 2
 	report.Failures(&b, run.Expectations, o)
 	return b.Bytes()
 }
@@ -79,7 +79,7 @@ func (out *output) writeDetail(m finished) error {
 		return nil
 	}
 	o := out.text
-	o.Indent = 2
+	o.Margin = 2
 	if seed, same := out.shown[string(m.detail)]; same {
 		_, err := fmt.Fprintf(out.stdout, "  same as seed %d\n", *seed)
 		return err
@@ -99,10 +99,10 @@ func (out *output) writeNotes(run *report.Run, first bool) error {
 	case !first || !out.format.notes:
 		return nil
 	case out.format.trace:
-		return report.Notes(out.stderr, run.Notes, report.Options{})
+		return report.Notes(out.stderr, run.Notes, document.Options{})
 	}
 	o := out.text
-	o.Indent = 2
+	o.Margin = 2
 	return report.Notes(out.stdout, run.Notes, o)
 }
 
@@ -111,7 +111,7 @@ func (out *output) writeFailures(expectations []report.Expectation, err error) e
 	if err != nil && err != simulate.ErrInterrupted {
 		fmt.Fprintf(out.stderr, "ERROR    %v\n", err)
 	}
-	return report.Failures(out.stderr, expectations, report.Options{})
+	return report.Failures(out.stderr, expectations, document.Options{})
 }
 
 // stream runs the only job and writes its trace while it runs.

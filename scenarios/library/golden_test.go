@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/virtual"
@@ -175,7 +176,7 @@ func timeline(t *testing.T, all []*scenarios.Scenario, scenario string) string {
 		var b bytes.Buffer
 		run := &report.Run{Scenario: scenario, Kubernetes: plan.Version, Until: virtual.At(plan.Duration),
 			Records: r.records}
-		if err := report.Timeline(&b, run, report.Options{}); err != nil {
+		if err := report.Timeline(&b, run, document.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()

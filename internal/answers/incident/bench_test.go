@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"probesim.dev/internal/input"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/report"
 )
 
@@ -55,7 +56,7 @@ func BenchmarkRead(b *testing.B) {
 				b.ReportMetric(float64(m.HeapSys-m.HeapReleased)/(1<<20), "MB-heap")
 				b.ReportMetric(float64(len(r.Facts)), "facts")
 				if name == "pods" {
-					if err := report.Timeline(io.Discard, r.RunOf(r.Pods[:8]), report.Options{}); err != nil {
+					if err := report.Timeline(io.Discard, r.RunOf(r.Pods[:8]), document.Options{}); err != nil {
 						b.Fatal(err)
 					}
 				}

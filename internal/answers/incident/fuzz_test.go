@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"probesim.dev/internal/input"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/report"
 )
 
@@ -69,7 +70,7 @@ func FuzzRead(f *testing.F) {
 		if again := Read([]input.File{{Name: "fuzz", Data: data}}); summary(again) != summary(r) {
 			t.Errorf("a second reading differs:\n%s\n%s", summary(r), summary(again))
 		}
-		if err := report.Timeline(io.Discard, r.RunOf(r.Pods), report.Options{}); err != nil {
+		if err := report.Timeline(io.Discard, r.RunOf(r.Pods), document.Options{}); err != nil {
 			t.Error(err)
 		}
 		r.Redact()

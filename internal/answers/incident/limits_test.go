@@ -8,6 +8,7 @@ import (
 
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/long"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/report"
 )
 
@@ -48,7 +49,7 @@ func TestLimits(t *testing.T) {
 			}
 			r := Read([]input.File{{Name: "f", Data: []byte(test.input)}})
 			var b strings.Builder
-			if err := report.Timeline(&b, r.RunOf(r.Pods), report.Options{}); err != nil {
+			if err := report.Timeline(&b, r.RunOf(r.Pods), document.Options{}); err != nil {
 				t.Error(err)
 			}
 			var all []string

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"probesim.dev/internal/input"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/report"
 )
 
@@ -50,8 +51,8 @@ func TestRead(t *testing.T) {
 				if d.Cmd == "timeline" {
 					var b strings.Builder
 					run := r.RunOf(r.Pods)
-					if err := cmp.Or(report.Timeline(&b, run, report.Options{}),
-						report.Events(&b, run, report.Options{})); err != nil {
+					if err := cmp.Or(report.Timeline(&b, run, document.Options{}),
+						report.Events(&b, run, document.Options{})); err != nil {
 						t.Fatal(err)
 					}
 					return r.Title() + "\n" + b.String()

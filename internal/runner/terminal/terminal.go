@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"probesim.dev/internal/printable"
-	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/show/document"
 )
 
 // Output is the standard output of a command. It remembers the first write error, because cobra
@@ -29,9 +29,9 @@ func (w *Output) Write(p []byte) (int, error) {
 }
 
 // Options returns the width, colors and characters for text written to w.
-func Options(w io.Writer) report.Options {
+func Options(w io.Writer) document.Options {
 	width, terminal := window(w)
-	return report.Options{Width: width, Color: wantsColor(colorOf(w), terminal, os.Getenv),
+	return document.Options{Width: width, Color: wantsColor(colorOf(w), terminal, os.Getenv),
 		ASCII: !supportsUnicode(os.Getenv)}
 }
 

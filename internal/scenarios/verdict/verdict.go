@@ -11,6 +11,7 @@ import (
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios"
 )
@@ -96,7 +97,7 @@ func (c *outcome) add(r *simulate.Result) {
 // message describes the failures of all runs together. It is empty if all expectations held.
 func (c *outcome) message(some []report.Expectation) string {
 	var b strings.Builder
-	report.Failures(&b, some, report.Options{Width: Width})
+	report.Failures(&b, some, document.Options{Width: Width})
 	unmet := b.String()
 	if c.failed == nil && unmet == "" {
 		return ""
@@ -137,7 +138,7 @@ func seeds(list []*int64) string {
 // failureOf describes a failed run.
 func failureOf(run *report.Run) string {
 	var b strings.Builder
-	o := report.Options{Width: Width}
+	o := document.Options{Width: Width}
 	report.RunLine(&b, run, 0, o)
 	report.Notes(&b, run.Notes, o)
 	report.Failures(&b, run.Expectations, o)
@@ -145,9 +146,10 @@ func failureOf(run *report.Run) string {
 		return b.String()
 	}
 	for _, part := range parts(run) {
-		o.From, o.To = part.from, part.to
+		shown := *run
+		shown.From, shown.To = part.from, part.to
 		b.WriteString("\n")
-		report.Timeline(&b, run, o)
+		report.Timeline(&b, &shown, o)
 	}
 	b.WriteString("\n" + RunAgain(run.Replay))
 	return b.String()
@@ -161,14 +163,14 @@ func RunAgain(command string) string {
 // wholeRun shows a run from its beginning to its end.
 func wholeRun(run *report.Run) string {
 	var b strings.Builder
-	report.Heading(&b, run, report.Options{Width: Width})
+	report.Heading(&b, run, document.Options{Width: Width})
 	return b.String() + "\n" + TimelineAndEvents(run)
 }
 
 // TimelineAndEvents shows the timeline of a run and its events as kubectl lists them.
 func TimelineAndEvents(run *report.Run) string {
 	var b strings.Builder
-	o := report.Options{Width: Width}
+	o := document.Options{Width: Width}
 	report.Timeline(&b, run, o)
 	b.WriteString("\n")
 	report.Events(&b, run, o)

@@ -25,7 +25,26 @@ type Options struct {
 	Color   bool // use ANSI colors
 	ASCII   bool // draw with ASCII characters only
 	Details bool // write the sections that are Details, too
+	Margin  int  // spaces before each line, which count as columns
 }
+
+// Columns returns the number of columns for text, without the margin.
+func (o Options) Columns() int {
+	if o.Width == 0 {
+		return 80 - o.Margin
+	}
+	return max(o.Width, 40) - o.Margin
+}
+
+// Paint returns a text in a style if colors are on.
+func (o Options) Paint(s Style, text string) string {
+	if !o.Color || s == Plain || text == "" {
+		return text
+	}
+	return escapes[s] + text + "\x1b[0m"
+}
+
+var escapes = map[Style]string{Bold: "\x1b[1m", Dim: "\x1b[2m", Good: "\x1b[32m", Bad: "\x1b[31m", Warn: "\x1b[33m"}
 
 // Style is the meaning of a text, which colors or badges show.
 type Style uint8
@@ -60,6 +79,13 @@ type Document struct {
 
 // New returns a document with a title for its page.
 func New(title string) *Document { return &Document{Title: title} }
+
+// WriteLine writes a text, wrapped. The spaces at its start are the margin of all its lines.
+func WriteLine(w io.Writer, style Style, text string, o Options) error {
+	var d Document
+	d.Text(style, text)
+	return d.Write(w, "text", o)
+}
 
 // Formats are the formats of Write.
 var Formats = []string{"text", "markdown", "html"}
@@ -104,6 +130,7 @@ type Item struct {
 	Where   string
 	Notes   []string // paragraphs below the text
 	Command string   // a command line to copy, below the notes
+	Body    *Body    // what else is below the text; nil: nothing
 	Step    int64    // of a record: on a page, the mark shows it in the timeline of the section
 }
 
@@ -126,6 +153,8 @@ type Section struct {
 type Picture struct {
 	Text func(io.Writer, Options) error
 	Page func(io.Writer) error
+
+	Language string // of the characters in Markdown; empty: text
 }
 
 func add(b *Body, x block) { b.blocks = append(b.blocks, x) }
@@ -203,9 +232,10 @@ func (b *Body) Picture(p Picture) { add(b, p) }
 
 // Table is text in columns. Without any text, a column is only for the bars of a page.
 type Table struct {
-	Left int      // number of columns at the start that are aligned to the left; the others are aligned to the right
-	Head []string // of the columns
-	Axis []string // the labels of the axis of the bars, from 0 to its end
+	Left  int      // number of columns at the start that are aligned to the left; the others are aligned to the right
+	Head  []string // of the columns
+	Axis  []string // the labels of the axis of the bars, from 0 to its end
+	Ruled bool     // text has a line below the heads
 	// Legend explains the bars: the Class and the Title of each kind.
 	Legend []Bar
 	rows   []row
@@ -236,7 +266,12 @@ func (t *Table) Texts(texts ...string) {
 }
 
 // Group adds the title of the rows below it.
-func (t *Table) Group(text string) { t.rows = append(t.rows, row{[]Cell{{Text: text}}, true}) }
+func (t *Table) Group(text string) { t.Line(Plain, text) }
+
+// Line adds a text across all columns.
+func (t *Table) Line(style Style, text string) {
+	t.rows = append(t.rows, row{[]Cell{{Text: text, Style: style}}, true})
+}
 
 // columns returns the number of columns.
 func (t *Table) columns() int {

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"io"
 	"strings"
 
@@ -101,7 +102,7 @@ func (m *markdownWriter) picture(p *Picture) {
 	if err := p.Text(&b, Options{}); m.err == nil {
 		m.err = err
 	}
-	m.block(Fenced("text", b.String()))
+	m.block(Fenced(cmp.Or(p.Language, "text"), b.String()))
 }
 
 func (m *markdownWriter) items(list []Item) {
@@ -122,16 +123,38 @@ func (m *markdownWriter) items(list []Item) {
 		if x.Where != "" {
 			text += " (" + Escape(x.Where) + ")"
 		}
-		margin := "\n" + strings.Repeat(" ", len(mark))
+		below := Body{}
 		for _, note := range x.Notes {
-			text += "\n" + margin + Escape(note)
+			below.Text(Plain, note)
 		}
-		if x.Command != "" {
-			text += "\n" + margin + strings.ReplaceAll(Fenced("sh", printable.Text(x.Command)), "\n", margin)
+		below.Command(x.Command)
+		if x.Body != nil {
+			below.Append(x.Body)
 		}
-		lines = append(lines, mark+text)
+		lines = append(lines, mark+text+m.nested(&below, len(mark)))
 	}
 	m.block(strings.Join(lines, "\n"))
+}
+
+// nested returns what is below the text of an item, with a margin. A list follows the text at once.
+func (m *markdownWriter) nested(b *Body, margin int) string {
+	var n markdownWriter
+	n.body(b, 6)
+	m.err = cmp.Or(m.err, n.err)
+	text := strings.TrimRight(n.String(), "\n")
+	if text == "" {
+		return ""
+	}
+	if !strings.HasPrefix(text, "- ") {
+		text = "\n" + text
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if line != "" {
+			lines[i] = strings.Repeat(" ", margin) + line
+		}
+	}
+	return "\n" + strings.Join(lines, "\n")
 }
 
 func (m *markdownWriter) table(x *Table) {
@@ -147,7 +170,7 @@ func (m *markdownWriter) table(x *Table) {
 		for _, column := range columns {
 			c := x.rows[i].cell(column)
 			text := Escape(c.Text)
-			if c.Style == Bad || x.rows[i].group && column == 0 {
+			if c.Style == Bad || x.rows[i].group && c.Style != Dim && column == 0 {
 				text = emphasized(c.Text)
 			}
 			cells = append(cells, text)

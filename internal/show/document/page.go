@@ -30,9 +30,9 @@ func asset(name string) string {
 	return string(text)
 }
 
-// Policy returns a content security policy that allows only a style and a script, and forbids
+// policy returns a content security policy that allows only a style and a script, and forbids
 // loading anything.
-func Policy(style, script string) string {
+func policy(style, script string) string {
 	digest := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
@@ -60,13 +60,21 @@ const pageHead = `<!DOCTYPE html>
 <link rel="icon" href="data:,">
 <style>%s</style>
 </head>
-<body class="document">
+<body%s>
 `
 
+// WritePage writes a self-contained page with a body. The body may have a class.
+func WritePage(w io.Writer, title, style, script, class string, body func(io.Writer) error) error {
+	fmt.Fprintf(w, pageHead, policy(style, script), text(title), style, attribute("class", class))
+	if err := body(w); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "<script>%s</script>\n</body>\n</html>\n", script)
+	return err
+}
+
 func (d *Document) writePage(w io.Writer) error {
-	style, script := PageStyle+asset("document.css"), d.Script+CopyScript
 	var p pageWriter
-	fmt.Fprintf(&p, pageHead, Policy(style, script), text(d.Title), style)
 	var several []*Section
 	for _, x := range d.blocks {
 		if s, ok := x.(*Section); ok && s.Title != "" && s.Badge != "" {
@@ -82,12 +90,15 @@ func (d *Document) writePage(w io.Writer) error {
 	}
 	p.WriteString("<main>\n")
 	p.body(&d.Body, 2)
-	fmt.Fprintf(&p, "</main>\n<script>%s</script>\n</body>\n</html>\n", script)
+	p.WriteString("</main>\n")
 	if p.err != nil {
 		return p.err
 	}
-	_, err := io.WriteString(w, p.String())
-	return err
+	return WritePage(w, d.Title, PageStyle+asset("document.css"), d.Script+CopyScript, "document",
+		func(w io.Writer) error {
+			_, err := io.WriteString(w, p.String())
+			return err
+		})
 }
 
 // text returns a text without markup.
@@ -222,7 +233,11 @@ func (p *pageWriter) items(list []Item) {
 		for _, note := range x.Notes {
 			p.WriteString("\n<p>" + text(note) + "</p>")
 		}
-		p.WriteString(command(x.Command) + "</li>\n")
+		p.WriteString(command(x.Command))
+		if x.Body != nil {
+			p.body(x.Body, 6)
+		}
+		p.WriteString("</li>\n")
 	}
 	p.WriteString("</ul>\n")
 }

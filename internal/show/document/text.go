@@ -3,12 +3,12 @@ package document
 import (
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
 
 	"probesim.dev/internal/printable"
 )
-
-var escapes = map[Style]string{Bold: "\x1b[1m", Dim: "\x1b[2m", Good: "\x1b[32m", Bad: "\x1b[31m", Warn: "\x1b[33m"}
 
 // textWriter writes text for a terminal.
 type textWriter struct {
@@ -75,27 +75,13 @@ func (t *textWriter) body(b *Body) {
 	}
 }
 
-func (t *textWriter) width() int {
-	if t.Width == 0 {
-		return 80
-	}
-	return max(t.Width, 40)
-}
-
-func (t *textWriter) paint(s Style, text string) string {
-	if !t.Color || s == Plain || text == "" {
-		return text
-	}
-	return escapes[s] + text + "\x1b[0m"
-}
-
 // line writes a finished line.
 func (t *textWriter) line(text string) {
 	if t.gap && t.Len() > 0 {
 		t.WriteByte('\n')
 	}
 	t.gap, t.top = false, false
-	t.WriteString(strings.TrimRight(text, " ") + "\n")
+	t.WriteString(strings.TrimRight(strings.Repeat(" ", t.Margin)+text, " ") + "\n")
 }
 
 // wrapped writes a text with a margin, which the text may begin with, too.
@@ -103,8 +89,8 @@ func (t *textWriter) wrapped(margin int, text string, style Style) {
 	text = printable.Text(text)
 	words := strings.TrimLeft(text, " ")
 	margin += len(text) - len(words)
-	for _, line := range Wrap(words, t.width()-margin, 20) {
-		t.line(strings.Repeat(" ", margin) + t.paint(style, line))
+	for _, line := range Wrap(words, t.Columns()-margin, 20) {
+		t.line(strings.Repeat(" ", margin) + t.Paint(style, line))
 	}
 }
 
@@ -123,10 +109,10 @@ func (t *textWriter) paragraph(p *paragraph) {
 func (t *textWriter) lead(sentence, rest string) {
 	sentence = printable.Text(sentence)
 	text, at := strings.TrimRight(sentence+" "+printable.Text(rest), " "), 0
-	for _, line := range Wrap(text, t.width(), 20) {
+	for _, line := range Wrap(text, t.Columns(), 20) {
 		at += strings.Index(text[at:], line)
 		n := min(max(len(sentence)-at, 0), len(line))
-		t.line(t.paint(Bold, line[:n]) + line[n:])
+		t.line(t.Paint(Bold, line[:n]) + line[n:])
 		at += len(line)
 	}
 }
@@ -155,7 +141,9 @@ func (t *textWriter) picture(p *Picture) {
 		return
 	}
 	var b strings.Builder
-	if err := p.Text(&b, t.Options); t.err == nil {
+	o := t.Options
+	o.Width, o.Margin = t.Columns(), 0
+	if err := p.Text(&b, o); t.err == nil {
 		t.err = err
 	}
 	for line := range strings.Lines(b.String()) {
@@ -167,20 +155,20 @@ func (t *textWriter) picture(p *Picture) {
 // at the right edge. If the last line has no room for the end, it becomes a line of its own.
 func (t *textWriter) hanging(mark, text, end string, markStyle, style Style) {
 	text, end = printable.Text(text), printable.Text(end)
-	margin, width, size := length(mark), t.width(), length(end)
+	margin, width, size := length(mark), t.Columns(), length(end)
 	lines := Wrap(text, width-margin, 20)
 	last := len(lines) - 1
 	for i, line := range lines {
 		before := strings.Repeat(" ", margin)
 		if i == 0 {
-			before = t.paint(markStyle, mark)
+			before = t.Paint(markStyle, mark)
 		}
 		free := width - margin - length(line) - size
 		if i == last && end != "" && free >= columnGap {
-			line = t.paint(style, line) + strings.Repeat(" ", free) + end
+			line = t.Paint(style, line) + strings.Repeat(" ", free) + end
 			end = ""
 		} else {
-			line = t.paint(style, line)
+			line = t.Paint(style, line)
 		}
 		t.line(before + line)
 	}
@@ -232,7 +220,7 @@ func (t *textWriter) item(x *Item, widest int) {
 	switch {
 	case x.Text != "":
 		t.hanging(mark, x.Text, x.Where, x.Style, Plain)
-	case len(x.Notes) == 0 && x.Where == "":
+	case len(x.Notes) == 0 && x.Where == "" && x.Body == nil:
 		t.command(mark, x.Command, x.Style)
 		return
 	default:
@@ -244,6 +232,11 @@ func (t *textWriter) item(x *Item, widest int) {
 	if x.Command != "" {
 		t.command(strings.Repeat(" ", below), x.Command, Dim)
 	}
+	if x.Body != nil {
+		t.Margin += below
+		t.body(x.Body)
+		t.Margin -= below
+	}
 }
 
 // command writes a command line that a shell reads as one, even if it has several lines.
@@ -254,14 +247,14 @@ func (t *textWriter) command(mark, command string, style Style) {
 		switch {
 		case i == 0:
 			line = part
-		case margin+length(line)+len(" --")+length(part)+len(` \`) > t.width() && strings.Count(line, "'")%2 == 0:
-			t.line(t.paint(style, words+line+` \`))
+		case margin+length(line)+len(" --")+length(part)+len(` \`) > t.Columns() && strings.Count(line, "'")%2 == 0:
+			t.line(t.Paint(style, words+line+` \`))
 			words, line = strings.Repeat(" ", margin), "--"+part
 		default:
 			line += " --" + part
 		}
 	}
-	t.line(t.paint(style, words+line))
+	t.line(t.Paint(style, words+line))
 }
 
 // table writes a table. If it is too wide, each row becomes a label with the other cells below it,
@@ -275,6 +268,9 @@ func (t *textWriter) table(x *Table) {
 			head.cells = append(head.cells, Cell{Text: text, Style: Dim})
 		}
 		rows = append([]row{head}, rows...)
+		if x.Ruled {
+			rows = slices.Insert(rows, 1, ruler(&head))
+		}
 	}
 	widths, total := make([]int, len(columns)), -columnGap
 	for i, column := range columns {
@@ -285,51 +281,90 @@ func (t *textWriter) table(x *Table) {
 		}
 		total += widths[i] + columnGap
 	}
+	last := len(columns) - 1
+	if last < 0 { // it has only lines across all columns
+		last, columns, widths = 0, []int{0}, []int{0}
+	}
+	wraps, room := columns[last] < x.Left, t.Columns()-total+widths[last] // of the last column, if it is text
 	for k := range rows {
 		switch r := &rows[k]; {
 		case r.group:
 			t.wrapped(0, r.cells[0].Text, r.cells[0].Style)
-		case total <= t.width():
+		case total <= t.Columns() || wraps && room >= leastText:
 			t.row(x, r, columns, widths)
-		case len(rows) == len(x.rows) || k > 0:
+		case k >= len(rows)-len(x.rows):
 			t.narrow(x, r, columns)
 		}
 	}
 }
 
+var dashes = regexp.MustCompile(`\S`)
+
+// ruler returns a row with a line of dashes below each head.
+func ruler(head *row) (r row) {
+	for _, c := range head.cells {
+		r.cells = append(r.cells, Cell{Text: dashes.ReplaceAllString(c.Text, "-"), Style: c.Style})
+	}
+	return r
+}
+
+// leastText is the minimum width of a column of text that wraps.
+const leastText = 20
+
 func (t *textWriter) row(x *Table, r *row, columns, widths []int) {
 	var b strings.Builder
+	margin := 0
 	for i, column := range columns {
 		c := r.cell(column)
 		text := printable.Text(c.Text)
 		space := strings.Repeat(" ", widths[i]-length(text))
-		if i > 0 {
-			b.WriteString(strings.Repeat(" ", columnGap))
+		switch {
+		case column >= x.Left:
+			b.WriteString(space + t.Paint(c.Style, text))
+		case i < len(columns)-1:
+			b.WriteString(t.Paint(c.Style, text) + space)
+		default:
+			for k, line := range Wrap(text, t.Columns()-margin, leastText) {
+				if k > 0 {
+					b.WriteString("\n" + strings.Repeat(" ", t.Margin+margin))
+				}
+				b.WriteString(t.Paint(c.Style, line))
+			}
 		}
-		if column < x.Left {
-			b.WriteString(t.paint(c.Style, text) + space)
-		} else {
-			b.WriteString(space + t.paint(c.Style, text))
-		}
+		b.WriteString(strings.Repeat(" ", columnGap))
+		margin += widths[i] + columnGap
 	}
 	t.line(b.String())
 }
 
+// narrow writes a row without columns: texts one after the other, and the other cells below them,
+// each with its head.
 func (t *textWriter) narrow(x *Table, r *row, columns []int) {
 	var left, rest []string
 	for _, column := range columns {
-		c := r.cell(column)
-		text := printable.Text(c.Text)
+		text := strings.TrimRight(printable.Text(r.cell(column).Text), " ")
 		switch {
 		case strings.TrimSpace(text) == "":
 		case column < x.Left:
-			left = append(left, t.paint(c.Style, strings.TrimRight(text, " ")))
+			left = append(left, text)
 		default:
 			rest = append(rest, strings.TrimLeft(x.head(column)+" "+strings.TrimSpace(text), " "))
 		}
 	}
-	t.line(strings.Join(left, "  "))
+	text := strings.Join(left, "  ")
+	words := strings.TrimLeft(text, " ")
+	margin := strings.Repeat(" ", len(text)-len(words))
+	for i, line := range Wrap(words, t.Columns()-len(margin)-2, leastText) {
+		if i == 1 {
+			margin += "  "
+		}
+		t.line(margin + t.Paint(r.cell(columns[0]).Style, line))
+	}
+	separator := ", "
+	if slices.ContainsFunc(rest, func(text string) bool { return strings.Contains(text, separator) }) {
+		separator = "; "
+	}
 	if len(rest) > 0 {
-		t.wrapped(6, strings.Join(rest, ", "), Plain)
+		t.wrapped(6, strings.Join(rest, separator), Plain)
 	}
 }

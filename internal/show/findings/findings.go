@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"probesim.dev/internal/printable"
-	"probesim.dev/internal/show/junit"
 )
 
 // Level is how bad a finding is.
@@ -58,6 +57,20 @@ type Case struct {
 	Problem    string   // why it could not be judged
 	Notes      []string // what else there is to say
 	Findings   []Finding
+
+	// What follows is for JUnit.
+
+	Ended         bool   // the case is an error, not a failure
+	Message, Text string // a line and a text about it; empty: those of its findings that fail
+	Skipped       string // why nothing was judged
+	Output        string
+	Properties    []Property
+}
+
+// Property is a name with a value.
+type Property struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
 }
 
 // Finding is something that is wrong at a place.
@@ -99,39 +112,6 @@ func (l *List) Write(w io.Writer, format string, path func(string) string) error
 		return l.writeJUnit(w)
 	}
 	return fmt.Errorf("there is no format %q", format)
-}
-
-func (l *List) writeJUnit(w io.Writer) error {
-	all := junit.Report{Name: l.Command}
-	for i := range l.Cases {
-		c := &l.Cases[i]
-		one := junit.Case{Name: printable.Text(c.Name), Line: c.Line}
-		if c.Problem != "" {
-			one.Error = &junit.Text{Message: "not judged", Text: printable.Lines(c.Problem)}
-		}
-		var fails, output []string
-		for k := range c.Findings {
-			switch f := &c.Findings[k]; {
-			case f.Known != "":
-			case f.Fails:
-				fails = append(fails, f.text())
-			default:
-				output = append(output, f.text())
-			}
-		}
-		for _, note := range c.Notes {
-			output = append(output, printable.Text(note))
-		}
-		if len(fails) > 0 {
-			first, _, _ := strings.Cut(fails[0], "\n")
-			one.Failure = &junit.Text{Message: first, Text: strings.Join(fails, "\n")}
-		}
-		if len(output) > 0 {
-			one.Output = &junit.Output{Text: strings.Join(output, "\n")}
-		}
-		all.Add(c.File, one)
-	}
-	return all.Write(w)
 }
 
 // text describes a finding, with its command on a line of its own.

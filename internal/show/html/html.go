@@ -23,7 +23,7 @@ var assets embed.FS
 var scripts = []string{"scale.js", "draw.js", "details.js", "chart.js", "input.js", "open.js"}
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"time": trace.FormatTime, "clean": printable.Text, "plural": plural,
+	"time": trace.FormatTime, "clean": printable.Text, "plural": report.Plural,
 }).ParseFS(assets, "assets/*.gohtml"))
 
 // Section writes the part of a page about one run, for the Output of the run.
@@ -82,17 +82,10 @@ func (p *Page) Add(run *report.Run) {
 func (p *Page) Write(w io.Writer, cases []report.Case) error {
 	doc := newDocument(cases)
 	doc.Chosen = p.Some
-	style, script := document.PageStyle, charts(document.CopyScript+asset("page.js"))
-	doc.head = head{doc.Title, document.Policy(style, script), template.CSS(style), template.JS(script)}
-	return templates.ExecuteTemplate(w, "page.gohtml", doc)
-}
-
-// head is the data of a page for the beginning of its template.
-type head struct {
-	Title  string
-	Policy string // a content security policy that allows only the style and the script, and forbids loading anything
-	Style  template.CSS
-	Script template.JS
+	script := charts(document.CopyScript + asset("page.js"))
+	return document.WritePage(w, doc.Title, document.PageStyle, script, "", func(w io.Writer) error {
+		return templates.ExecuteTemplate(w, "page.gohtml", doc)
+	})
 }
 
 func asset(name string) string {
@@ -101,14 +94,4 @@ func asset(name string) string {
 		panic(err) // the file is embedded
 	}
 	return string(text)
-}
-
-func plural(n int, word string) string {
-	switch n {
-	case 0:
-		return "no " + word + "s"
-	case 1:
-		return "1 " + word
-	}
-	return printable.Thousands(n) + " " + word + "s"
 }

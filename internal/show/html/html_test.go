@@ -115,7 +115,7 @@ func TestNothingIsLoaded(t *testing.T) {
 			t.Errorf("the page has %s", bad)
 		}
 	}
-	if !strings.Contains(page, `content="default-src &#39;none&#39;;`) {
+	if !strings.Contains(page, `content="default-src 'none';`) {
 		t.Error("the page has no policy against downloads")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -40,14 +41,7 @@ func limit(pods [][]*lane, end virtual.Time, room int) []string {
 	}
 	return append(notes, fmt.Sprintf("The lanes of %s of %s end early, the first at %s, because the run is too large "+
 		"for one page. To see everything, use a shorter --until, fewer pods, or -o jsonl.",
-		printable.Thousands(cut), podCount(len(pods)), trace.FormatTime(first)))
-}
-
-func podCount(n int) string {
-	if n == 1 {
-		return "1 pod"
-	}
-	return printable.Thousands(n) + " pods"
+		printable.Thousands(cut), report.Plural(len(pods), "pod"), trace.FormatTime(first)))
 }
 
 func total(pods [][]*lane) int {

@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/report"
 )
 
 // section is the data of one run for the template.
 type section struct {
 	*report.Run
-	Failed   []*report.Expectation
+	Failed   []report.Expectation
 	Notes    []string
 	Chart    *chart
 	Text     string // timeline for browsers without scripts
@@ -27,38 +28,20 @@ type section struct {
 const maxRows = 400
 
 func newSection(run *report.Run) *section {
-	s := &section{Run: run, Describe: report.Description(run.Description)}
-	for i := range run.Expectations {
-		if e := &run.Expectations[i]; e.Outcome == report.Failed {
-			s.Failed = append(s.Failed, e)
-		}
-	}
+	s := &section{Run: run, Describe: report.Description(run.Description), Failed: report.FailedOf(run.Expectations)}
 	if run.Err != nil {
 		s.ErrorIs = printable.Lines(run.Err.Error())
 	}
 	s.Chart, s.Notes = newChart(run)
 	s.Notes = append(slices.Clone(run.Notes), s.Notes...)
 	var text strings.Builder
-	report.Timeline(&text, run, report.Options{Width: 120})
+	report.Timeline(&text, run, document.Options{Width: 120})
 	s.Text = text.String()
 	story := changes(run.Records)
 	explain(run, story)
-	s.Story, s.Left = trimMiddle(merge(story))
-	events := run.EventList
-	if events == nil {
-		events = report.CollectEvents(run.Records, run.Until)
-	}
-	s.Events, s.LeftOut = trimMiddle(events)
+	s.Story, s.Left = report.TrimMiddle(merge(story), maxRows)
+	s.Events, s.LeftOut = report.TrimMiddle(run.Events(), maxRows)
 	return s
-}
-
-// trimMiddle omits the middle of a long list. It returns the number of omitted elements.
-func trimMiddle[T any](list []T) ([]T, int) {
-	left := len(list) - maxRows
-	if left <= 0 {
-		return list, 0
-	}
-	return append(list[:maxRows/2:maxRows/2], list[len(list)-maxRows/2:]...), left
 }
 
 // Half reports whether row i is the first after the omitted rows.

@@ -61,7 +61,7 @@ func summaries(cases []report.Case, rows []row) []caseSummary {
 		}
 		s := caseSummary{Case: c, Tallies: c.Tallies(), Incomplete: len(c.Runs) - c.Statistics.Runs,
 			ids: map[int64]string{}}
-		s.Facts = []string{c.Kubernetes, plural(len(c.Runs), "run"), c.Counts()}
+		s.Facts = []string{c.Kubernetes, report.Plural(len(c.Runs), "run"), c.Counts()}
 		for _, x := range rows {
 			if x.of == c {
 				s.ids[x.SeedOrZero()] = x.ID

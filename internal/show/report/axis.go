@@ -2,10 +2,11 @@ package report
 
 import (
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
+	"probesim.dev/internal/show/document"
+	"probesim.dev/internal/value"
 	"probesim.dev/sim/virtual"
 )
 
@@ -27,8 +28,8 @@ func tickStep(step time.Duration, minColumns int) time.Duration {
 }
 
 // axis returns the labels of the axis, in at most width columns, and its line.
-func (s *scale) axis(o Options, width int) (labels, line row) {
-	g := o.glyphs()
+func (s *scale) axis(o document.Options, width int) (labels, line row) {
+	g := glyphsOf(o)
 	n := s.columns()
 	labels, line = make(row, min(n+12, width)), make(row, n+1)
 	for i := range line {
@@ -98,7 +99,7 @@ func (s *scale) drawGap(line row, q gap, g *glyphs) {
 	if q.to.Sub(q.from) >= time.Hour {
 		unit = time.Minute
 	}
-	label := " " + shortDuration(q.to.Sub(q.from).Round(unit)) + " "
+	label := " " + value.Format(q.to.Sub(q.from).Round(unit)) + " "
 	if width := utf8.RuneCountInString(label); width < q.end-q.first {
 		line.text(q.first+(q.end-q.first-width+1)/2, label, dim)
 	}
@@ -108,17 +109,5 @@ func axisLabel(t virtual.Time, inSeconds bool) string {
 	if inSeconds {
 		return strconv.FormatFloat(t.Offset().Seconds(), 'f', -1, 64) + "s"
 	}
-	return shortDuration(t.Offset())
-}
-
-// shortDuration formats d without trailing zero units: 10m instead of 10m0s.
-func shortDuration(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
+	return value.Format(t.Offset())
 }

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"slices"
-	"strings"
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/show/diff"
@@ -47,24 +45,36 @@ func (d *Diff) Diverges() bool {
 }
 
 // DiffLine writes one line about a comparison, with the scenario name padded to pad characters.
-func DiffLine(w io.Writer, d *Diff, pad int, o Options) error {
-	mark, what := o.paint(good, "same   "), ""
-	switch {
-	case d.Err != nil:
-		mark, what = o.paint(bad, "ERROR  "), "\n  "+strings.ReplaceAll(strings.TrimSpace(d.Err.Error()), "\n", "\n  ")
-	case !d.Same():
-		mark, what = o.paint(warn, "differs"), "  "+d.summary()
-	}
-	name := padded(d.Scenario, pad)
-	seed := ""
+func DiffLine(w io.Writer, d *Diff, pad int, o document.Options) error {
+	var facts []string
 	if d.Seed != nil {
-		seed = fmt.Sprintf("  seed %d", *d.Seed)
+		facts = append(facts, fmt.Sprintf("seed %d", *d.Seed))
 	}
-	text := strings.TrimRight(mark+"  "+name+seed+what, " ") + "\n"
-	if o.Indent += 2; !d.Same() { // the notes may explain the difference
-		text += o.notes(d.Notes)
+	if d.kind() == inTiming || d.kind() == inBehavior {
+		facts = append(facts, d.summary())
 	}
-	return o.write(w, text)
+	line := d.kind().line(d.Scenario, pad, facts...)
+	if d.Err != nil {
+		line.Notes = errorLines(d.Err)
+	}
+	if err := writeLine(w, line, o); err != nil || d.Same() {
+		return err
+	}
+	o.Margin += 2 // the notes may explain the difference
+	return Notes(w, d.Notes, o)
+}
+
+// line returns the line of a comparison, or of several.
+func (k differenceKind) line(name string, pad int, facts ...string) document.Item {
+	line := lineOf(Broken, name, pad, facts...)
+	switch k {
+	case noDifference:
+		line.Mark, line.Style = "same", good
+	case inTiming, inBehavior:
+		line.Mark, line.Style = "differs", warn
+	}
+	line.Mark = fmt.Sprintf("%-7s", line.Mark)
+	return line
 }
 
 // summary says when runs first differ in timing and in behavior, or why there is no comparison.
@@ -96,46 +106,41 @@ func (d *Diff) summary() string {
 
 // DiffText writes a comparison in full: the records around the first difference, and a table of the
 // measures that changed.
-func DiffText(w io.Writer, d *Diff, o Options) error {
-	var b strings.Builder
+func DiffText(w io.Writer, d *Diff, o document.Options) error { return text(w, o, d.add) }
+
+func (d *Diff) add(b *document.Body) {
 	for i, p := range d.Pairs {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		o.pair(&b, d.Names[i], d.Names[i+1], p)
+		b.Gap()
+		addPair(b, d.Names[i], d.Names[i+1], p)
 	}
+	b.Gap()
 	if len(d.Changed) > 0 {
-		b.WriteByte('\n')
-		b.WriteString(o.changedTable(d))
+		d.changed(b)
 	} else if !d.Same() {
-		b.WriteString("\nReadiness, restarts, exits and numbers of probes are the same.\n")
+		b.Text(plain, "Readiness, restarts, exits and numbers of probes are the same.")
 	}
-	if len(d.Notes) > 0 {
-		b.WriteString("\n" + o.notes(d.Notes))
-	}
-	return o.write(w, b.String())
+	b.Gap()
+	addNotes(b, d.Notes)
 }
 
-func (o Options) pair(b *strings.Builder, from, to string, p *diff.Difference) {
+func addPair(b *document.Body, from, to string, p *diff.Difference) {
 	switch {
 	case p.Same() && len(p.Messages) > 0:
-		b.WriteString(o.sentence("", fmt.Sprintf("%s and %s: no difference except in messages", from, to), bold))
+		b.Text(bold, fmt.Sprintf("%s and %s: no difference except in messages", from, to))
 		for _, w := range p.Messages {
-			b.WriteString("- " + o.paint(bad, printable.Text(w.Of+": "+w.A)) + "\n+ " +
-				o.paint(good, printable.Text(w.Of+": "+w.B)) + "\n")
+			b.Text(bad, "- "+w.Of+": "+w.A)
+			b.Text(good, "+ "+w.Of+": "+w.B)
 		}
 	case p.Same():
-		b.WriteString(o.sentence("", fmt.Sprintf("%s and %s: no difference", from, to), bold))
+		b.Text(bold, fmt.Sprintf("%s and %s: no difference", from, to))
 	default:
-		b.WriteString(o.sentence("", fmt.Sprintf("%s and %s differ from %s%s", from, to, trace.FormatTime(p.First),
-			timingOnly(p)), bold))
-		b.WriteString("--- " + from + "\n+++ " + to + "\n")
-		o.diffLines(b, p.Around)
+		b.Text(bold, fmt.Sprintf("%s and %s differ from %s%s", from, to, trace.FormatTime(p.First), timingOnly(p)))
+		addDiffLines(b, p.Around, "--- "+from, "+++ "+to)
 	}
 	if len(p.AroundDivergence) > 0 {
-		b.WriteString(o.sentence("", fmt.Sprintf("Their behavior, not only their timing, differs from %s:",
-			trace.FormatTime(p.Divergence)), bold))
-		o.diffLines(b, p.AroundDivergence)
+		b.Text(bold, fmt.Sprintf("Their behavior, not only their timing, differs from %s:",
+			trace.FormatTime(p.Divergence)))
+		addDiffLines(b, p.AroundDivergence)
 	}
 }
 
@@ -146,24 +151,28 @@ func timingOnly(p *diff.Difference) string {
 	return ", in timing only"
 }
 
-func (o Options) diffLines(b *strings.Builder, lines []diff.Line) {
+// addDiffLines adds records, with a mark at those of one run only.
+func addDiffLines(b *document.Body, lines []diff.Line, heads ...string) {
+	records := newRecords(lines, func(l diff.Line) *trace.Record { return l.Record })
+	for _, head := range heads {
+		records.Line(plain, head)
+	}
 	for _, l := range lines {
-		mark, st := map[diff.Side]string{diff.Both: "  ", diff.A: "- ", diff.B: "+ "}[l.Side],
-			map[diff.Side]style{diff.A: bad, diff.B: good}[l.Side]
-		text := trace.FormatTime(l.Record.T) + "  " + l.Record.Subject() + "  " + l.Record.Summary()
-		for i, line := range document.Wrap(text, o.width()-6, 20) {
-			if i > 0 {
-				line = "    " + line
-			}
-			b.WriteString(mark + o.paint(st, line) + "\n")
+		switch l.Side {
+		case diff.A:
+			records.add("- ", bad, l.Record)
+		case diff.B:
+			records.add("+ ", good, l.Record)
+		default:
+			records.add("  ", plain, l.Record)
 		}
 	}
+	b.Table(&records.Table)
 }
 
-// changedTable returns a table of the measures that differ, with a column for each run.
-func (o Options) changedTable(d *Diff) string {
-	t := &Table{Left: 2 + len(d.Names)}
-	t.Row(cells(append([]string{"", ""}, d.Names...)...)...)
+// changed adds a table of the measures that differ, with a column for each run.
+func (d *Diff) changed(b *document.Body) {
+	t := &document.Table{Left: 2, Head: append([]string{"", ""}, d.Names...)}
 	for _, r := range d.Changed {
 		subject := trace.PodName(r.Pod)
 		if r.Container != "" {
@@ -173,19 +182,9 @@ func (o Options) changedTable(d *Diff) string {
 		for _, v := range r.Values {
 			row = append(row, cmp.Or(v, "-"))
 		}
-		t.Row(cells(row...)...)
+		t.Texts(row...)
 	}
-	var b strings.Builder
-	t.Write(&b, Options{Width: math.MaxInt, Color: o.Color})
-	return b.String()
-}
-
-func cells(texts ...string) []Cell {
-	list := make([]Cell, len(texts))
-	for i, text := range texts {
-		list[i].Text = text
-	}
-	return list
+	b.Table(t)
 }
 
 type jsonDiffs struct {
@@ -235,7 +234,7 @@ func DiffJSON(w io.Writer, all []*Diff, summaries []*DiffSummary) error {
 			docs[i].Pairs = append(docs[i].Pairs, newJSONPair(d.Names[j], d.Names[j+1], p))
 		}
 	}
-	return WriteJSON(w, jsonDiffs{docs, jsonDiffSummaries(summaries)})
+	return printable.WriteJSON(w, jsonDiffs{docs, jsonDiffSummaries(summaries)})
 }
 
 func newJSONPair(a, b string, p *diff.Difference) jsonPair {

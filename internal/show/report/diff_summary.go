@@ -6,9 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
-	"probesim.dev/internal/printable"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/summary"
 	"probesim.dev/trace"
 )
@@ -95,35 +94,23 @@ func (s *DiffSummary) Add(d *Diff) {
 
 // Write writes the summary: in how many comparisons there is a difference, and the distributions of
 // the numbers that differ.
-func (s *DiffSummary) Write(w io.Writer, pad int, o Options) error {
-	mark := o.paint(good, "same   ")
-	switch {
-	case len(s.Broken) > 0:
-		mark = o.paint(bad, "ERROR  ")
-	case len(s.Differ) > 0:
-		mark = o.paint(warn, "differs")
+func (s *DiffSummary) Write(w io.Writer, pad int, o document.Options) error {
+	if s.kind != noDifference {
+		pad = 0 // there is more than a line
 	}
-	name := padded(s.Scenario, pad)
-	text := mark + "  " + name + "  " + s.Seeds.Label()
-	if facts := s.facts(); utf8.RuneCountInString(name+s.Seeds.Label()+facts)+13 > o.width() {
-		text += "\n  " + facts
-	} else {
-		text = strings.TrimRight(text+"  "+facts, " ")
+	line := s.kind.line(s.Scenario, pad, s.Seeds.Label(), s.facts())
+	if s.kind != noDifference {
+		line.Body = &document.Body{}
+		addNotes(line.Body, s.notes)
+		s.command(line.Body, fmt.Sprintf("%s: seed %d, %s", firstOf[s.kind], s.seed, s.first), s.seed)
+		s.table(line.Body)
 	}
-	var b strings.Builder
-	b.WriteString(text + "\n")
-	if o.Indent += 2; s.kind == noDifference {
-		return o.write(w, b.String())
+	if err := text(w, o, func(b *document.Body) { b.Item(line) }); err != nil || s.kind == noDifference {
+		return err
 	}
-	b.WriteString(o.notes(s.notes))
-	b.WriteString(s.command(fmt.Sprintf("%s: seed %d, %s", firstOf[s.kind], s.seed, s.first), s.seed, o))
-	s.table(&b, o)
-	b.WriteString("\n")
-	return o.write(w, b.String())
+	_, err := fmt.Fprintln(w)
+	return err
 }
-
-var firstOf = map[differenceKind]string{inTiming: "first difference", inBehavior: "first difference in behavior",
-	endedEarly: "first run that ended early"}
 
 func (s *DiffSummary) facts() string {
 	if len(s.Differ)+len(s.Broken) == 0 {
@@ -184,22 +171,20 @@ func (s *DiffSummary) differing(subject, pod, container string) []compared {
 	return list
 }
 
-// table writes the distributions that differ, the versions below each other, with the differences
-// per seed.
-func (s *DiffSummary) table(b *strings.Builder, o Options) {
+// table adds the distributions that differ, the versions below each other, with the differences per
+// seed.
+func (s *DiffSummary) table(b *document.Body) {
 	list := s.compared()
 	if len(list) == 0 {
-		fmt.Fprintf(b, "%sRestarts, time to Ready and outages are the same with each seed.\n",
-			strings.Repeat(" ", o.Indent))
+		b.Text(plain, "Restarts, time to Ready and outages are the same with each seed.")
 		return
 	}
-	t := &Table{Left: 1}
-	t.Head("", "min", "median", "p95", "max", "seed")
+	t := &document.Table{Left: 1, Head: distributionHead}
 	for _, c := range list {
-		t.Line(c.subject+" "+c.versions[0].Label, bold)
+		t.Line(bold, c.subject+" "+c.versions[0].Label)
 		for i, v := range c.versions {
 			if v.Count() > 0 {
-				t.Row(v.cells("  "+s.Names[i], v.Text)...)
+				t.Row(v.cells("  "+s.Names[i], plainly(v.Text))...)
 			}
 		}
 		for i, v := range c.changes {
@@ -210,33 +195,37 @@ func (s *DiffSummary) table(b *strings.Builder, o Options) {
 			if len(c.changes) > 1 {
 				label = "  " + s.Names[i] + " to " + s.Names[i+1]
 			}
-			row := v.cells(label, v.change)
+			row := v.cells(label, plainly(v.change))
 			if v.Nonzero() == 0 {
 				t.Row(row...)
 				continue
 			}
 			greatest, seed := v.Greatest()
-			row = append(row[:5], Cell{fmt.Sprint(seed), dim})
-			t.Row(row...)
-			t.Line(fmt.Sprintf("    %d of %d differ; greatest change %s with seed %d", v.Nonzero(), v.Count(),
-				v.change(greatest), seed), dim)
+			t.Row(append(row[:5], document.Cell{Text: fmt.Sprint(seed), Style: dim})...)
+			t.Line(dim, fmt.Sprintf("    %d of %d differ; greatest change %s with seed %d", v.Nonzero(), v.Count(),
+				v.change(greatest), seed))
 		}
 	}
-	b.WriteString("\n")
-	t.Write(b, o)
+	b.Table(t)
 	greatest := list[0].greatest()
 	_, seed := greatest.Greatest()
-	b.WriteString("\n" + s.command(fmt.Sprintf("seed %d has the greatest change of %s %s", seed, list[0].subject,
-		greatest.Label), seed, o))
+	b.Gap()
+	s.command(b, fmt.Sprintf("seed %d has the greatest change of %s %s", seed, list[0].subject, greatest.Label), seed)
 }
 
-// command returns a sentence about a comparison, and the command that repeats it.
-func (s *DiffSummary) command(text string, seed int64, o Options) string {
-	k := newChecks(o)
-	k.hanging("", 2, printable.Text(text))
-	k.b.WriteString(k.margin + "  " + o.paint(dim, printable.Text(s.replay(seed))) + "\n")
-	return k.b.String()
+// plainly returns cells without a style.
+func plainly(text func(int64) string) func(int64) document.Cell {
+	return func(n int64) document.Cell { return document.Cell{Text: text(n)} }
 }
+
+// command adds a sentence about a comparison, and the command that repeats it.
+func (s *DiffSummary) command(b *document.Body, text string, seed int64) {
+	b.Text(plain, text)
+	b.Command(s.replay(seed))
+}
+
+var firstOf = map[differenceKind]string{inTiming: "first difference", inBehavior: "first difference in behavior",
+	endedEarly: "first run that ended early"}
 
 // greatest returns the pair of versions with the greatest change.
 func (c *compared) greatest() Statistic {
@@ -249,16 +238,6 @@ func (r *Statistic) farthest() int64 {
 	}
 	v, _ := r.Greatest()
 	return max(v, -v)
-}
-
-// cells returns a row of the distribution.
-func (r *Statistic) cells(label string, text func(int64) string) []Cell {
-	max, seed := r.Max()
-	row := cells(label, text(r.Min()), text(r.Median()), text(r.Quantile(95)), text(max))
-	if !r.Same() {
-		row = append(row, Cell{fmt.Sprint(seed), dim})
-	}
-	return row
 }
 
 // change formats a difference for people, with its sign.

@@ -23,7 +23,7 @@ func TestGitHub(t *testing.T) {
 			Expectations: failed},
 	}
 	var b strings.Builder
-	if err := GitHub(&b, all, func(file string) string { return "sub/" + file }); err != nil {
+	if err := Findings(all).Write(&b, "github", func(file string) string { return "sub/" + file }); err != nil {
 		t.Fatal(err)
 	}
 	want := `::error file=sub/f.yaml,line=1,title=s [v1] ended early::a limit%0Awas hit%0ATo repeat this run: run --seed 3

@@ -1,5 +1,7 @@
 package report
 
+import "probesim.dev/internal/show/document"
+
 // glyphs are the characters of a timeline.
 type glyphs struct {
 	success, successes rune // one success in the column, several
@@ -35,7 +37,7 @@ var asciiGlyphs = glyphs{
 	mark: 'v', busy: '^', unknown: '?', levels: []rune("_oO#"), ellipsis: "..",
 }
 
-func (o Options) glyphs() *glyphs {
+func glyphsOf(o document.Options) *glyphs {
 	if o.ASCII {
 		return &asciiGlyphs
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/value"
 	"probesim.dev/trace"
 )
 
@@ -49,11 +50,8 @@ func JSON(w io.Writer, cases []Case) error {
 	for i := range cases {
 		doc.Scenarios[i] = cases[i].json()
 	}
-	return WriteJSON(w, doc)
+	return printable.WriteJSON(w, doc)
 }
-
-// WriteJSON writes a value as JSON that is safe to print.
-func WriteJSON(w io.Writer, doc any) error { return printable.WriteJSON(w, doc) }
 
 func (c *Case) json() jsonCase {
 	jc := jsonCase{Name: c.Scenario, Description: c.Description, File: c.File, Line: c.Line, Kubernetes: c.Kubernetes,
@@ -69,7 +67,7 @@ func (c *Case) json() jsonCase {
 }
 
 func (r *Run) json() jsonRun {
-	jr := jsonRun{Seed: r.Seed, Until: shortDuration(r.Until.Offset()), Outcome: r.Outcome(), Hash: r.Hash,
+	jr := jsonRun{Seed: r.Seed, Until: value.Format(r.Until.Offset()), Outcome: r.Outcome(), Hash: r.Hash,
 		Records: r.Steps, Restarts: r.Restarts, ProbeErrors: r.ProbeErrors,
 		Replay: r.Replay, Notes: r.Notes, Unproven: r.Unproven, Checked: r.Checked(),
 		Expectations: append([]Expectation{}, r.Expectations...)}

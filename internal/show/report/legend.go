@@ -1,13 +1,17 @@
 package report
 
-import "strings"
+import (
+	"strings"
+
+	"probesim.dev/internal/show/document"
+)
 
 // legend explains the characters that the timeline contains.
 func (d *drawing) legend() string {
 	g := d.g
 	entries := []struct {
 		glyph rune
-		st    style
+		st    document.Style
 		text  string
 	}{
 		{g.success, good, "success"}, {g.successes, good, "several successes"},
@@ -30,7 +34,7 @@ func (d *drawing) legend() string {
 			continue
 		}
 		width := 2 + len(e.text)
-		if column > 0 && column+3+width > d.o.width() {
+		if column > 0 && column+3+width > d.o.Columns() {
 			b.WriteString("\n")
 			column = 0
 		}
@@ -38,7 +42,7 @@ func (d *drawing) legend() string {
 			b.WriteString("   ")
 			column += 3
 		}
-		b.WriteString(d.o.paint(e.st, string(e.glyph)) + " " + d.o.paint(dim, e.text))
+		b.WriteString(d.o.Paint(e.st, string(e.glyph)) + " " + d.o.Paint(dim, e.text))
 		column += width
 	}
 	if column > 0 {

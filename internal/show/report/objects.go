@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/history"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -57,7 +58,7 @@ func readyLabel(w *history.Workload) string {
 
 // levelLane draws a number as the height of a bar, and writes it where it changes. In a column with
 // several values, the lowest counts. Values below the wanted ones are a warning.
-func levelLane(label string, levels []history.Level, end virtual.Time, st style, wanted []history.Level) lane {
+func levelLane(label string, levels []history.Level, end virtual.Time, st document.Style, wanted []history.Level) lane {
 	return lane{label: label, draw: func(d *drawing) row {
 		r := make(row, d.scale.columns())
 		values, most := columnValues(d.scale, levels, end)
@@ -81,7 +82,7 @@ func levelLane(label string, levels []history.Level, end virtual.Time, st style,
 
 // number writes a value at the beginning of a stretch with it, if there is room for it and for a
 // bar.
-func (r row) number(i, v int, values []int, st style) {
+func (r row) number(i, v int, values []int, st document.Style) {
 	text := strconv.Itoa(v)
 	for j := i; j <= i+len(text); j++ {
 		if j >= len(values) || values[j] != v {
@@ -144,7 +145,7 @@ func lossLane(d *drawing, losses []history.Loss) row {
 }
 
 // level returns the character for a part of the highest value.
-func (g *glyphs) level(part float64, st style) cell {
+func (g *glyphs) level(part float64, st document.Style) cell {
 	if part == 0 {
 		return cell{g.no, dim}
 	}

@@ -5,15 +5,16 @@ import (
 	"io"
 	"time"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/why"
 )
 
 // Race writes the explanation of a loss as text.
-func Race(w io.Writer, race *why.Race, o Options) error {
+func Race(w io.Writer, race *why.Race, o document.Options) error {
 	d := document.New(race.Text)
 	AddRace(&d.Body, race)
-	return d.Write(w, "text", o.Document())
+	return d.Write(w, "text", o)
 }
 
 // AddRace adds the explanation of a loss to a document: what was lost, then the steps of both
@@ -112,7 +113,7 @@ type jsonHop struct {
 
 // RaceJSON writes the explanation of a loss as one JSON object. Times are in nanoseconds.
 func RaceJSON(w io.Writer, run *Run, race *why.Race) error {
-	return WriteJSON(w, jsonRace{
+	return printable.WriteJSON(w, jsonRace{
 		Scenario: run.Scenario, Kubernetes: run.Kubernetes, Seed: run.Seed, Notes: run.Notes, Number: race.Number,
 		Of: race.Of, Service: race.Service,
 		Router: race.Router, Pod: race.Pod, From: int64(race.From), To: int64(race.To), Lost: race.Lost,

@@ -1,5 +1,6 @@
 // Package report presents runs to people and CI systems: as a timeline, as a list of events as in
-// kubectl describe, as outcomes of expectations, JUnit, JSON and GitHub annotations.
+// kubectl describe, as outcomes of expectations, Markdown and JSON, and as findings for JUnit and
+// GitHub annotations.
 //
 // A [Run] holds the trace of a run and the outcomes of its expectations; a [Case] holds the runs of
 // one scenario with one version of Kubernetes. Each function writes one format. The subpackages
@@ -10,38 +11,12 @@ package report
 import (
 	"slices"
 
-	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/history"
 	"probesim.dev/internal/show/summary"
 	"probesim.dev/internal/show/why"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
-
-// Options control text output. The zero value means 80 columns, Unicode, no colors, and the whole
-// run.
-type Options struct {
-	Width  int  // columns; 0 means 80, and the minimum is 40
-	Color  bool // use ANSI colors
-	ASCII  bool // draw with ASCII characters only
-	Indent int  // spaces before each line about expectations
-
-	// From and To limit the timeline and the events to a part of the run. A zero To means the end
-	// of the run.
-	From, To virtual.Time
-}
-
-// Document returns the options of a document.
-func (o Options) Document() document.Options {
-	return document.Options{Width: o.Width, Color: o.Color, ASCII: o.ASCII}
-}
-
-func (o Options) width() int {
-	if o.Width == 0 {
-		return 80
-	}
-	return max(o.Width, 40)
-}
 
 // Case is a scenario with one version of Kubernetes. It has one run, or one run for each seed.
 type Case struct {
@@ -70,9 +45,11 @@ type Run struct {
 	Kubernetes  string       // version, for example v1.37
 	Seed        *int64       // nil for a run without a seed
 	Until       virtual.Time // virtual time at which the run ended
-	From        virtual.Time // a page shows the run from here on at first, with its pods folded; 0: all of it
-	Replay      string       // command that repeats the run
-	Notes       []string     // what a reader has to know besides the trace, such as fields that the API server drops
+	// From and To limit the timeline and the events to a part of the run; a zero To means its end. A
+	// page shows the run from From on at first, with its pods folded.
+	From, To virtual.Time
+	Replay   string   // command that repeats the run
+	Notes    []string // what a reader has to know besides the trace, such as fields that the API server drops
 
 	Records []trace.Record // may be nil after the run has been drawn
 	// History is drawn instead of the Records. It is set only for recordings of clusters, which do

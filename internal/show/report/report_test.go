@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"probesim.dev/internal/long"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -35,22 +36,22 @@ func TestText(t *testing.T) {
 	})
 }
 
-var writers = map[string]func(io.Writer, *Run, Options) error{
+var writers = map[string]func(io.Writer, *Run, document.Options) error{
 	"timeline": Timeline, "events": Events, "heading": Heading,
-	"checks":   func(w io.Writer, r *Run, o Options) error { return Checks(w, r.Expectations, o) },
-	"failures": func(w io.Writer, r *Run, o Options) error { return Failures(w, r.Expectations, o) },
-	"lines": func(w io.Writer, r *Run, o Options) error {
+	"checks":   func(w io.Writer, r *Run, o document.Options) error { return Checks(w, r.Expectations, o) },
+	"failures": func(w io.Writer, r *Run, o document.Options) error { return Failures(w, r.Expectations, o) },
+	"lines": func(w io.Writer, r *Run, o document.Options) error {
 		for _, run := range cases()[0].Runs {
 			RunLine(w, run, 12, o)
 		}
 		return Summary(w, cases(), o)
 	},
-	"junit": func(w io.Writer, r *Run, o Options) error { return JUnit(w, cases()) },
-	"json":  func(w io.Writer, r *Run, o Options) error { return JSON(w, cases()) },
+	"junit": func(w io.Writer, r *Run, o document.Options) error { return Findings(cases()).Write(w, "junit", nil) },
+	"json":  func(w io.Writer, r *Run, o document.Options) error { return JSON(w, cases()) },
 }
 
-func scan(t *testing.T, d *datadriven.TestData) (*Run, Options) {
-	var o Options
+func scan(t *testing.T, d *datadriven.TestData) (*Run, document.Options) {
+	var o document.Options
 	var name, until, from, to string
 	d.MaybeScanArgs(t, "run", &name)
 	d.MaybeScanArgs(t, "until", &until)
@@ -58,9 +59,8 @@ func scan(t *testing.T, d *datadriven.TestData) (*Run, Options) {
 	d.MaybeScanArgs(t, "from", &from)
 	d.MaybeScanArgs(t, "to", &to)
 	o.ASCII, o.Color = d.HasArg("ascii"), d.HasArg("color")
-	o.From, o.To = virtual.At(duration(t, from)), virtual.At(duration(t, to))
 	run := &Run{Scenario: "web", Kubernetes: "v1.37", Until: virtual.At(duration(t, until)),
-		Expectations: expectations()}
+		From: virtual.At(duration(t, from)), To: virtual.At(duration(t, to)), Expectations: expectations()}
 	switch name {
 	case "restart":
 		run.Records = restart(run.Until.Offset().Seconds())
@@ -140,11 +140,11 @@ func TestTextFits(t *testing.T) {
 		for i, records := range [][]trace.Record{run.Records, restart(120), replicas(3)} {
 			var b strings.Builder
 			run.Records = records
-			o := Options{Width: width}
+			o := document.Options{Width: width}
 			Heading(&b, run, o)
 			Events(&b, run, o)
 			Checks(&b, run.Expectations, o)
-			o.Indent = 2
+			o.Margin = 2
 			Failures(&b, run.Expectations, o)
 			for line := range strings.Lines(b.String()) {
 				if n := utf8.RuneCountInString(line) - 1; n > width {
@@ -164,8 +164,8 @@ func TestTimelineFits(t *testing.T) {
 			24 * time.Hour} {
 			var b strings.Builder
 			for _, from := range []time.Duration{0, to / 3, to - time.Nanosecond} {
-				if err := Timeline(&b, run, Options{Width: width, From: virtual.At(from), To: virtual.At(to)}); err !=
-					nil {
+				run.From, run.To = virtual.At(from), virtual.At(to)
+				if err := Timeline(&b, run, document.Options{Width: width}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -194,10 +194,10 @@ func TestNoEscapesGetThrough(t *testing.T) {
 			Failures: []Failure{{evil, evil, []Line{{&r.Records[i], true}}}}})
 	}
 	var b strings.Builder
-	Heading(&b, r, Options{})
-	Timeline(&b, r, Options{})
-	Events(&b, r, Options{})
-	Checks(&b, r.Expectations, Options{})
+	Heading(&b, r, document.Options{})
+	Timeline(&b, r, document.Options{})
+	Events(&b, r, document.Options{})
+	Checks(&b, r.Expectations, document.Options{})
 	if i := strings.IndexAny(b.String(), "\x1b\x07\r\u009b"); i >= 0 || !utf8.ValidString(b.String()) {
 		t.Errorf("at byte %d of %q", i, b.String())
 	}
@@ -207,6 +207,6 @@ func BenchmarkTimeline24h(b *testing.B) {
 	run := &Run{Records: restart(86400), Until: virtual.At(24 * time.Hour)}
 	b.ReportMetric(float64(len(run.Records)), "records")
 	for b.Loop() {
-		Timeline(io.Discard, run, Options{})
+		Timeline(io.Discard, run, document.Options{})
 	}
 }

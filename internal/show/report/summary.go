@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/summary"
+	"probesim.dev/internal/value"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -19,41 +19,51 @@ import (
 // CaseSummary writes a summary of the runs of a case: in how many runs each expectation held, the
 // distributions of the numbers of each pod, and the commands that repeat the first failed run and
 // the worst run.
-func CaseSummary(w io.Writer, c *Case, pad int, o Options) error {
+func CaseSummary(w io.Writer, c *Case, o document.Options) error {
 	if len(c.Runs) == 0 {
 		return nil
 	}
-	var b strings.Builder
-	b.WriteString(o.caseHeading(c, pad))
-	o.Indent += 2
-	b.WriteString(o.notes(c.Runs[0].Notes))
-	b.WriteString(o.broken(c))
-	b.WriteString(o.tallies(c))
-	b.WriteString(o.notes(c.Unproven))
-	if t := c.table(); t != nil {
-		b.WriteString("\n")
-		t.Write(&b, o)
+	line := lineOf(c.Outcome(), c.Scenario, 0, c.facts()...)
+	line.Body = &document.Body{}
+	c.details(line.Body)
+	if err := text(w, o, func(b *document.Body) { b.Item(line) }); err != nil {
+		return err
 	}
-	b.WriteString("\n" + o.commands(c) + "\n")
-	return o.write(w, b.String())
+	_, err := fmt.Fprintln(w)
+	return err
 }
 
-// caseHeading returns the line with the outcome, the name and the facts of a case.
-func (o Options) caseHeading(c *Case, pad int) string {
-	name := padded(c.Scenario, pad)
+// facts returns the facts about a case with several runs.
+func (c *Case) facts() []string {
 	facts := []string{c.Kubernetes, c.seeds().Label()}
 	if until := c.Runs[0].Until; !slices.ContainsFunc(c.Runs, func(r *Run) bool { return r.Until != until }) {
-		facts = append(facts, shortDuration(until.Offset()))
+		facts = append(facts, value.Format(until.Offset()))
 	}
 	facts = append(facts, c.Counts())
 	if c.idle() {
 		facts = append(facts, nothing)
 	}
-	line := "  " + strings.Join(facts, "  ")
-	if utf8.RuneCountInString(line)+8+utf8.RuneCountInString(name) > o.width() {
-		line = "\n" + strings.Join(document.Wrap(line, o.width(), 40), "\n  ")
+	return facts
+}
+
+// details adds what a summary of the runs of a case has.
+func (c *Case) details(b *document.Body) {
+	addNotes(b, c.Runs[0].Notes)
+	c.broken(b)
+	c.tallies(b)
+	addNotes(b, c.Unproven)
+	c.table(b)
+	b.Gap()
+	failed, worst := c.firstFailed(), c.worst()
+	switch {
+	case failed == nil:
+		c.command(b, "worst run", worst)
+	case failed == worst:
+		c.command(b, "first failure and worst run", worst)
+	default:
+		c.command(b, "first failure", failed)
+		c.command(b, "worst run", worst)
 	}
-	return o.mark(c.Outcome()) + "  " + o.paint(bold, name) + line + "\n"
 }
 
 func (c *Case) seeds() summary.Seeds {
@@ -78,34 +88,39 @@ func (c *Case) Counts() string {
 	for _, r := range c.Runs {
 		n[r.Outcome()]++
 	}
-	parts := []string{fmt.Sprintf("%d ok", n[OK])}
-	if n[Failed] > 0 {
-		parts = append(parts, fmt.Sprintf("%d failed", n[Failed]))
-	}
-	if n[Broken] > 0 {
-		parts = append(parts, fmt.Sprintf("%d ended early", n[Broken]))
-	}
-	return strings.Join(parts, ", ")
+	return countsOf(n, "")
 }
 
-// broken returns the error of the first run that ended early, and the seeds of the others.
-func (o Options) broken(c *Case) string {
-	k := newChecks(o)
+// countsOf formats numbers of runs, with what to add to those that are ok.
+func countsOf(n map[Outcome]int, ok string) string {
+	text := printable.Thousands(n[OK]) + " ok" + ok
+	if n[Failed] > 0 {
+		text += ", " + printable.Thousands(n[Failed]) + " failed"
+	}
+	if n[Broken] > 0 {
+		text += ", " + printable.Thousands(n[Broken]) + " ended early"
+	}
+	return text
+}
+
+// broken adds the error of the first run that ended early, and the seeds of the others.
+func (c *Case) broken(b *document.Body) {
 	var more summary.Seeds
+	var first *Run
 	for _, r := range c.Runs {
 		switch {
 		case r.Err == nil:
-		case k.b.Len() > 0:
+		case first != nil:
 			more.Add(r.SeedOrZero())
 		default:
-			text := strings.ReplaceAll(printable.Lines(strings.TrimSpace(r.Err.Error())), "\n", "\n"+k.margin+"  ")
-			k.b.WriteString(k.margin + o.paint(bad, "ERROR") + "  " + seedLabel(r) + text + "\n")
+			first = r
+			lines := errorLines(r.Err)
+			b.Item(document.Item{Mark: "ERROR", Style: bad, Text: seedLabel(r) + lines[0], Notes: lines[1:]})
 		}
 	}
 	if len(more) > 0 {
-		k.hanging("", 2, "and "+more.Label()+" ended early")
+		b.Text(plain, "and "+more.Label()+" ended early")
 	}
-	return k.b.String()
 }
 
 func seedLabel(r *Run) string {
@@ -221,63 +236,48 @@ func (t *Tally) Note() string {
 		parts = append(parts, "one run is enough")
 	}
 	if t.Skipped > 0 {
-		parts = append(parts, "skipped in "+plural(t.Skipped, "run"))
+		parts = append(parts, "skipped in "+Plural(t.Skipped, "run"))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// tallies returns a line for each expectation, and what broke it.
-func (o Options) tallies(c *Case) string {
+// tallies adds a line for each expectation, and what broke it.
+func (c *Case) tallies(b *document.Body) {
 	all := c.Tallies()
 	width := 0
 	for _, t := range all {
 		width = max(width, len(t.Count()))
 	}
-	k := newChecks(o)
+	b.List()
 	var last *Tally // that failed
 	for _, t := range all {
-		mark, st := "ok    ", good
-		switch t.Outcome() {
-		case Failed:
-			mark, st = "FAILED", bad
-		case Skipped:
-			mark, st = "skipped", dim
-		}
-		label := fmt.Sprintf("%s  %-*s  ", o.paint(st, mark), width+6-len(mark), t.Count())
-		k.hanging(label, 10+width, join(printable.Text(t.Name), parens(t.Note())))
+		mark, style := markOf(t.Outcome(), 7)
+		x := document.Item{Mark: fmt.Sprintf("%s %-*s", mark, width, t.Count()), Style: style,
+			Text: t.Name + parens(t.Note())}
 		if t.Outcome() == Failed {
-			k.broken(t, last)
+			x.Body = &document.Body{}
+			t.broken(x.Body, last)
 			last = t
 		}
+		b.Item(x)
 	}
-	return k.b.String()
 }
 
-// broken writes where an expectation stands, the seeds that broke it, and what happened in the
-// first of their runs. last is the previous expectation that failed, or nil.
-func (c *checks) broken(t, last *Tally) {
-	c.hanging("  at        ", 12, t.at())
-	e, seed := t.Expectation, ""
+// broken adds where an expectation stands, the seeds that broke it, and what happened in the first
+// of their runs. last is the previous expectation that failed, or nil.
+func (t *Tally) broken(b *document.Body, last *Tally) {
+	e, seeds, seed := t.Over, "", ""
 	if t.First != nil {
-		label := t.Seeds.Label()
+		e, seeds, seed = t.Expectation, t.Seeds.Label(), fmt.Sprintf(" (seed %d)", t.First.SeedOrZero())
 		if last != nil && t.Seeds.Count() > 1 && slices.Equal(last.Seeds, t.Seeds) {
-			label = "the same seeds"
+			seeds = "the same seeds"
 		}
-		c.hanging("  broken by ", 12, label)
-		seed = fmt.Sprintf(" (seed %d)", t.First.SeedOrZero())
-	} else {
-		e = t.Over
 	}
-	if e.Why != "" {
-		c.hanging("  ", 2, printable.Text(e.Why))
+	first := *e
+	if n := len(e.Failures); n > 0 {
+		first.Failures, first.More = []Failure{{Expected: e.Failures[0].Expected, Got: e.Failures[0].Got}}, e.More+n-1
 	}
-	if len(e.Failures) > 0 {
-		c.hanging("  expected  ", 12, printable.Text(e.Failures[0].Expected))
-		c.hanging("  got       ", 12, printable.Text(e.Failures[0].Got)+seed)
-	}
-	if more := len(e.Failures) - 1 + e.More; more > 0 {
-		c.hanging("  ", 2, fmt.Sprintf("and %d more%s", more, seed))
-	}
+	first.details(b, seeds, seed)
 }
 
 // Statistic is a row of the statistics of a pod or container.
@@ -301,34 +301,36 @@ func allRows(s *summary.Statistics) []Statistic {
 	}
 }
 
-// table returns the table of the statistics of a case, or nil if there are none.
-func (c *Case) table() *Table {
+// table adds the table of the statistics of a case, if there are any.
+func (c *Case) table(b *document.Body) {
 	if c.Statistics == nil || c.Statistics.Runs == 0 {
-		return nil
+		return
 	}
-	t := &Table{Left: 1}
-	t.Head("", "min", "median", "p95", "max", "seed")
+	t := &document.Table{Left: 1, Head: distributionHead}
 	for _, p := range c.Statistics.Pods {
 		if len(Rows(&p.Statistics)) == 0 {
 			continue
 		}
-		t.Line(EachLabel(p), bold)
-		t.statistics(&p.Statistics)
+		t.Line(bold, EachLabel(p))
+		addStatistics(t, &p.Statistics)
 		for _, k := range p.Shown() {
 			name := trace.PodName(p.Name) + "/" + k.Name
 			if k.Equal(&p.Statistics) {
-				t.Line(name+": the same numbers as the pod", dim)
+				t.Line(dim, name+": the same numbers as the pod")
 				continue
 			}
-			t.Line(name, bold)
-			t.statistics(&k.Statistics)
+			t.Line(bold, name)
+			addStatistics(t, &k.Statistics)
 		}
 	}
 	if n := len(c.Runs) - c.Statistics.Runs; n > 0 {
-		t.Line(fmt.Sprintf("The numbers do not include %s that ended early.", plural(n, "run")), dim)
+		t.Line(dim, fmt.Sprintf("The numbers do not include %s that ended early.", Plural(n, "run")))
 	}
-	return t
+	b.Table(t)
 }
+
+// distributionHead has the heads of a table of distributions.
+var distributionHead = []string{"", "min", "median", "p95", "max", "seed"}
 
 // PodsLabel returns the name of a group of pods: "web", or "web (3 pods)".
 func PodsLabel(p *summary.PodStatistics) string { return podsLabel(p, "") }
@@ -348,34 +350,43 @@ func podsLabel(p *summary.PodStatistics, more string) string {
 	}
 }
 
-// statistics adds the rows of a pod or container.
-func (t *Table) statistics(s *summary.Statistics) {
+// addStatistics adds the rows of a pod or container.
+func addStatistics(t *document.Table, s *summary.Statistics) {
 	for _, r := range Rows(s) {
 		if r.Key == "longestOutage" && r.Same() && r.Min() == 0 {
 			continue // there is no time without Ready
 		}
 		never, seeds := r.Never()
 		if never == r.Count() {
-			t.Row(Cell{"  " + r.Label, plain}, Cell{}, Cell{}, Cell{}, Cell{"never", bad})
-			t.Line("    not Ready at any time of the run", dim)
+			t.Row(document.Cell{Text: "  " + r.Label}, document.Cell{}, document.Cell{}, document.Cell{},
+				document.Cell{Text: "never", Style: bad})
+			t.Line(dim, "    not Ready at any time of the run")
 			continue
 		}
-		max, seed := r.Max()
-		row := []Cell{{"  " + r.Label, plain}, r.cell(r.Min()), r.cell(r.Median()), r.cell(r.Quantile(95)), r.cell(max)}
-		if !r.Same() {
-			row = append(row, Cell{fmt.Sprint(seed), dim})
-		}
-		t.Row(row...)
+		t.Row(r.cells("  "+r.Label, r.cell)...)
 		if never > 0 {
-			t.Line(fmt.Sprintf("    never: not within the run, %d of %d (%s)", never, r.Count(), seeds.Label()), dim)
+			t.Line(dim, fmt.Sprintf("    never: not within the run, %d of %d (%s)", never, r.Count(), seeds.Label()))
 		}
 	}
 }
 
-func (r *Statistic) cell(v int64) Cell { return Cell{r.Text(v), r.style(v)} }
+// cells returns a row of a distribution: least, median, 95th percentile, greatest, and the seed of
+// the greatest unless all are the same.
+func (r *Statistic) cells(label string, of func(int64) document.Cell) []document.Cell {
+	most, seed := r.Max()
+	row := []document.Cell{{Text: label}, of(r.Min()), of(r.Median()), of(r.Quantile(95)), of(most)}
+	if !r.Same() {
+		row = append(row, document.Cell{Text: fmt.Sprint(seed), Style: dim})
+	}
+	return row
+}
+
+func (r *Statistic) cell(v int64) document.Cell {
+	return document.Cell{Text: r.Text(v), Style: r.style(v)}
+}
 
 // style marks the values that are bad for a container.
-func (r *Statistic) style(v int64) style {
+func (r *Statistic) style(v int64) document.Style {
 	switch {
 	case v == int64(summary.Never):
 		return bad
@@ -453,18 +464,6 @@ func (c *Case) firstFailed() *Run {
 	return nil
 }
 
-// commands returns the commands that repeat the first failed run and the worst run.
-func (o Options) commands(c *Case) string {
-	failed, worst := c.firstFailed(), c.worst()
-	switch {
-	case failed == nil:
-		return o.command("worst run", worst, c.Pods())
-	case failed == worst:
-		return o.command("first failure and worst run", worst, c.Pods())
-	}
-	return o.command("first failure", failed, c.Pods()) + o.command("worst run", worst, c.Pods())
-}
-
 // Pods returns the number of pods in each run of a case.
 func (c *Case) Pods() int {
 	n := 0
@@ -476,13 +475,10 @@ func (c *Case) Pods() int {
 	return n
 }
 
-func (o Options) command(label string, r *Run, pods int) string {
-	c := newChecks(o)
-	c.hanging("", 2, label+": "+strings.Join(r.brief(pods), ", "))
-	if r.Replay != "" {
-		c.b.WriteString(c.margin + "  " + o.paint(dim, printable.Text(r.Replay)) + "\n")
-	}
-	return c.b.String()
+// command adds what to know about a run, and the command that repeats it.
+func (c *Case) command(b *document.Body, label string, r *Run) {
+	b.Text(plain, label+": "+strings.Join(r.brief(c.Pods()), ", "))
+	b.Command(r.Replay)
 }
 
 // brief returns the seed and the most important numbers of a run. Those of several pods are of all
@@ -501,7 +497,7 @@ func (r *Run) brief(pods int) []string {
 		of = fmt.Sprintf(" of %d pods", pods)
 	}
 	if n.Restarts > 0 {
-		parts = append(parts, plural(n.Restarts, "restart")+of)
+		parts = append(parts, Plural(n.Restarts, "restart")+of)
 	}
 	if n.ToReady != summary.Never {
 		parts = append(parts, "Ready after "+Span(n.ToReady))

@@ -1,13 +1,7 @@
 package report
 
 import (
-	"fmt"
-	"strings"
-
-	"probesim.dev/internal/printable"
-	"probesim.dev/internal/show/junit"
 	"probesim.dev/internal/show/summary"
-	"probesim.dev/trace"
 )
 
 // jsonSummary is the summary of several runs. Times are in nanoseconds.
@@ -142,29 +136,4 @@ func orNull(v int64) *int64 {
 		return nil
 	}
 	return &v
-}
-
-// properties returns the summary of a case with several runs for a JUnit report.
-func (c *Case) properties() []junit.Property {
-	if len(c.Runs) < 2 || c.Statistics == nil {
-		return nil
-	}
-	list := []junit.Property{{Name: "runs", Value: fmt.Sprint(len(c.Runs))}, {Name: "outcomes", Value: c.Counts()}}
-	add := func(subject string, s *summary.Statistics) {
-		for _, r := range Rows(s) {
-			max, seed := r.Max()
-			list = append(list, junit.Property{Name: printable.Text(subject) + " " + r.Label,
-				Value: fmt.Sprintf("min %s, median %s, p95 %s, max %s (seed %d)",
-					r.Text(r.Min()), r.Text(r.Median()), r.Text(r.Quantile(95)), r.Text(max), seed)})
-		}
-	}
-	for _, p := range c.Statistics.Pods {
-		add(EachLabel(p), &p.Statistics)
-		for _, k := range p.Shown() {
-			add(trace.PodName(p.Name)+"/"+k.Name, &k.Statistics)
-		}
-	}
-	worst := c.worst()
-	return append(list, junit.Property{Name: "worst", Value: strings.Join(worst.brief(c.Pods()), ", ")},
-		junit.Property{Name: "worst replay", Value: printable.Text(worst.Replay)})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/summary"
 	"probesim.dev/sim/virtual"
 )
@@ -30,7 +31,7 @@ func seeded(numbers ...*summary.Numbers) *Case {
 
 func summarized(t *testing.T, c *Case) string {
 	var b strings.Builder
-	if err := CaseSummary(&b, c, 0, Options{}); err != nil {
+	if err := CaseSummary(&b, c, document.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -79,30 +80,5 @@ func TestSummaryNeverReady(t *testing.T) {
 `
 	if got != want {
 		t.Errorf("got\n%s", got)
-	}
-}
-
-func TestTable(t *testing.T) {
-	table := &Table{Left: 1}
-	table.Head("", "least", "most")
-	table.Line("pods", Bold)
-	table.Row(Cell{"  web\x1b[1m", Plain}, Cell{"1s", Plain}, Cell{"10.5s", Bad})
-	table.Row(Cell{"  é", Plain}, Cell{"22m", Warn})
-	for _, test := range []struct {
-		o    Options
-		want string
-	}{
-		{Options{Indent: 1}, "               least   most\n pods\n   web\\x1b[1m     1s  10.5s\n   é             " +
-			"22m\n"},
-		{Options{Color: true}, "              \x1b[2mleast\x1b[0m   \x1b[2mmost\x1b[0m\n\x1b[1mpods\x1b[0m\n  " +
-			"web\\x1b[1m     1s  \x1b[31m10.5s\x1b[0m\n  é             \x1b[33m22m\x1b[0m\n"},
-		{Options{Width: 40, Indent: 20}, strings.Repeat(" ", 20) + "pods\n" + strings.Repeat(" ", 20) +
-			"  web\\x1b[1m\n" + strings.Repeat(" ", 26) + "least 1s, most 10.5s\n" +
-			strings.Repeat(" ", 20) + "  é\n" + strings.Repeat(" ", 26) + "least 22m\n"},
-	} {
-		var b strings.Builder
-		if err := table.Write(&b, test.o); err != nil || b.String() != test.want {
-			t.Errorf("%+v:\n%q, want\n%q", test.o, b.String(), test.want)
-		}
 	}
 }

@@ -24,23 +24,24 @@ const maxLanes = 60
 // instances and a mark for each probe run. It compresses long stretches without changes if that
 // makes the rest more detailed, and marks them on the axis. Pods whose lanes look the same, such as
 // replicas, share them.
-func Timeline(w io.Writer, run *Run, o Options) error {
+func Timeline(w io.Writer, run *Run, o document.Options) error {
 	h := run.Drawn()
 	lanes := lanesOf(h)
-	if o.To == 0 {
-		o.To = h.End
+	to := run.To
+	if to == 0 {
+		to = h.End
 	}
 	if len(h.Pods) > maxPods {
-		lanes = append(lanes, lane{label: plural(len(h.Pods), "pod")}) // the label of a group of pods
+		lanes = append(lanes, lane{label: Plural(len(h.Pods), "pod")}) // the label of a group of pods
 	}
-	d := &drawing{o: o, g: o.glyphs(), gutter: gutter(lanes, o.width()), drawn: map[cell]bool{}}
-	d.scale = newScale(o.From, o.To, o.width()-d.gutter-1, h.Changes)
+	d := &drawing{o: o, g: glyphsOf(o), gutter: gutter(lanes, o.Columns()), drawn: map[cell]bool{}}
+	d.scale = newScale(run.From, to, o.Columns()-d.gutter-1, h.Changes)
 	for _, l := range nodeLanes(h) {
 		d.lane(l, l.draw(d))
 	}
 	d.pods(h)
 	if len(lanes) == 0 {
-		fmt.Fprintln(&d.body, "  "+o.paint(dim, "no pod was added during the run"))
+		fmt.Fprintln(&d.body, "  "+o.Paint(dim, "no pod was added during the run"))
 	}
 	return d.write(w)
 }
@@ -48,12 +49,12 @@ func Timeline(w io.Writer, run *Run, o Options) error {
 // lane is a line of the timeline.
 type lane struct {
 	label string
-	style style
+	style document.Style
 	draw  func(*drawing) row
 }
 
 type drawing struct {
-	o      Options
+	o      document.Options
 	g      *glyphs
 	scale  *scale
 	gutter int
@@ -73,20 +74,21 @@ func (d *drawing) lane(l lane, r row) {
 	for _, c := range r {
 		d.drawn[c] = true
 	}
-	label := d.o.shorten(l.label, d.gutter-2)
-	fmt.Fprintln(&d.body, strings.TrimRight(d.o.paint(l.style, label)+strings.Repeat(" ", d.gutter-len([]rune(label)))+
+	label := shorten(l.label, d.gutter-2, d.g.ellipsis)
+	fmt.Fprintln(&d.body, strings.TrimRight(d.o.Paint(l.style, label)+strings.Repeat(" ", d.gutter-len([]rune(label)))+
 		r.render(d.o), " "))
 }
 
 func (d *drawing) write(w io.Writer) error {
-	labels, line := d.scale.axis(d.o, d.o.width()-d.gutter)
+	labels, line := d.scale.axis(d.o, d.o.Columns()-d.gutter)
 	margin := strings.Repeat(" ", d.gutter)
 	legend := d.legend()
 	if legend != "" {
 		legend = "\n" + legend
 	}
-	return d.o.write(w, fmt.Sprintf("%s%s\n%s%s\n%s%s", margin, labels.render(d.o), margin, line.render(d.o),
-		d.body.String(), legend))
+	_, err := fmt.Fprintf(&printable.Writer{To: w, Color: d.o.Color}, "%s%s\n%s%s\n%s%s", margin, labels.render(d.o),
+		margin, line.render(d.o), d.body.String(), legend)
+	return err
 }
 
 // pods draws the lanes of the pods. Pods whose lanes look the same share them.
@@ -100,8 +102,8 @@ func (d *drawing) pods(h *history.History) {
 			g.rows[0] = markLane(d, actions(g.pods[0]))
 			g.lanes[0].label = g.name()
 			if g.rows[0].all(0, len(g.rows[0]), 0) { // there is room for long names
-				for _, line := range document.Wrap(g.lanes[0].label, d.o.width(), 20) {
-					fmt.Fprintln(&d.body, d.o.paint(bold, line))
+				for _, line := range document.Wrap(g.lanes[0].label, d.o.Columns(), 20) {
+					fmt.Fprintln(&d.body, d.o.Paint(bold, line))
 				}
 				g.lanes, g.rows = g.lanes[1:], g.rows[1:]
 			}
@@ -150,7 +152,7 @@ func readyLane(h *history.History, p *history.Pod, d *drawing) row {
 		r.hatch(d.scale, d.g, p.Unknown)
 		return r
 	}
-	r, why := make(row, d.o.width()-d.gutter), "no status during the run"
+	r, why := make(row, d.o.Columns()-d.gutter), "no status during the run"
 	if len(p.Containers) == 0 {
 		why = "no container started during the run"
 	}
@@ -202,8 +204,8 @@ func appendActions(lanes []lane, label string, actions []history.Action, end vir
 
 // markLane draws actions from outside, such as steps of the scenario.
 func markLane(d *drawing, marks []history.Mark) row {
-	r := make(row, d.o.width()-d.gutter) // texts may extend beyond the end of the run
-	texts := map[int]string{}            // text of the first mark in each column
+	r := make(row, d.o.Columns()-d.gutter) // texts may extend beyond the end of the run
+	texts := map[int]string{}              // text of the first mark in each column
 	var columns []int
 	for _, m := range marks {
 		if m.At < d.scale.from() || m.At > d.scale.until() {
@@ -249,7 +251,7 @@ func (d *drawing) compact(h *history.History) {
 		}
 		left -= len(g.pods)
 		if g.lanes[0].label = g.name(); utf8.RuneCountInString(g.lanes[0].label) > d.gutter-2 {
-			g.lanes[0].label = plural(len(g.pods), "pod")
+			g.lanes[0].label = Plural(len(g.pods), "pod")
 		}
 		d.lane(g.lanes[0], g.rows[0])
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"io"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/why"
 	"probesim.dev/trace"
@@ -10,41 +11,39 @@ import (
 
 // Why writes explanations as text: the sentences of the state, then the explained record and a line
 // for each cause.
-func Why(w io.Writer, all []why.Explanation, o Options) error {
+func Why(w io.Writer, all []why.Explanation, o document.Options) error {
+	text := ""
 	for i := range all {
-		text := ""
 		if i > 0 {
-			text = "\n"
+			text += "\n"
 		}
 		for _, line := range all[i].State {
-			text += o.sentence("", line, plain)
+			text += sentence(document.Plain, line, o)
 		}
 		if len(all[i].State) > 0 && len(all[i].Chain) > 0 {
 			text += "\n"
 		}
 		for j, link := range all[i].Chain {
 			if j == 0 {
-				text += o.sentence("", link.Text, bold)
+				text += sentence(document.Bold, link.Text, o)
 			} else {
-				text += o.sentence("  because ", link.Text, plain)
+				text += sentence(document.Plain, "  because "+link.Text, o)
 			}
 		}
-		if err := o.write(w, text); err != nil {
-			return err
-		}
 	}
-	return nil
+	_, err := io.WriteString(&printable.Writer{To: w, Color: o.Color}, text)
+	return err
 }
 
 // sentence wraps text to the width of the output. It indents the second and later lines.
-func (o Options) sentence(begin, text string, st style) string {
+func sentence(style document.Style, text string, o document.Options) string {
 	const indent = "    "
 	out := ""
-	for i, line := range document.Wrap(begin+text, o.width()-len(indent), 20) {
+	for i, line := range document.Wrap(text, o.Columns()-len(indent), 20) {
 		if i > 0 {
 			out += indent
 		}
-		out += o.paint(st, line) + "\n"
+		out += o.Paint(style, line) + "\n"
 	}
 	return out
 }
@@ -80,7 +79,7 @@ func WhyJSON(w io.Writer, run *Run, all []why.Explanation) error {
 	for _, e := range all {
 		doc.Explanations = append(doc.Explanations, explanationJSON(e))
 	}
-	return WriteJSON(w, doc)
+	return printable.WriteJSON(w, doc)
 }
 
 func explanationJSON(e why.Explanation) jsonExplanation {

@@ -15,6 +15,7 @@ import (
 
 	"probesim.dev/internal/long"
 	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/show/why"
 	"probesim.dev/scenarios"
@@ -107,7 +108,7 @@ func simulated(t *testing.T, plan *scenarios.Plan) (*why.Run, []*v1.Pod) {
 func text(t *testing.T, e ...why.Explanation) string {
 	t.Helper()
 	var b strings.Builder
-	if err := report.Why(&b, e, report.Options{Width: 120}); err != nil {
+	if err := report.Why(&b, e, document.Options{Width: 120}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -41,7 +41,7 @@ func Shown(s *rollout.Shown, kubernetes string, number int) (*document.Document,
 	d.Facts, d.Headline = fmt.Sprintf("Kubernetes %s, seed %d", kubernetes, s.Seed), true
 	d.Gap()
 	d.Picture(document.Picture{Text: func(w io.Writer, o document.Options) error {
-		return report.Timeline(w, run, report.Options{Width: o.Width, Color: o.Color, ASCII: o.ASCII, From: run.From})
+		return report.Timeline(w, run, o)
 	}})
 	race, found := Race(s, run, number)
 	if found {

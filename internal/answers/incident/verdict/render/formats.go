@@ -37,13 +37,13 @@ func (a *Answer) recording(d *document.Document) {
 	s.Gap()
 	s.Picture(document.Picture{
 		Text: func(w io.Writer, o document.Options) error {
-			return report.Timeline(w, run, report.Options{Width: o.Width, Color: o.Color, ASCII: o.ASCII})
+			return report.Timeline(w, run, o)
 		},
 		Page: func(w io.Writer) error { return html.Section(w, run) },
 	})
 	if len(run.EventList) > 0 {
 		s.Picture(document.Picture{Text: func(w io.Writer, o document.Options) error {
-			return report.Events(w, run, report.Options{Width: o.Width, Color: o.Color, ASCII: o.ASCII})
+			return report.Events(w, run, o)
 		}})
 	}
 }
