@@ -23,12 +23,12 @@ func TestActionLanes(t *testing.T) {
 		{Step: 5, T: at(8), Kind: trace.HookStarted, Pod: "p", Container: "c", Reason: "postStart"},
 	}}))
 	want := map[string]struct {
-		bar   bar
+		bar   report.Bar
 		marks int
 	}{
-		"volumes": {bar{span: span{at(1), at(3)}, State: "busy", Text: "mount", Step: 2}, 1},
-		"pull":    {bar{span: span{at(4), at(6)}, State: "busy", Text: "pull", Step: 4}, 1},
-		"hooks":   {bar{span: span{at(8), at(20)}, State: "busy", Text: "postStart", Step: 5}, 0},
+		"volumes": {report.Bar{From: at(1), To: at(3), State: "busy", Text: "mount", Step: 2}, 1},
+		"pull":    {report.Bar{From: at(4), To: at(6), State: "busy", Text: "pull", Step: 4}, 1},
+		"hooks":   {report.Bar{From: at(8), To: at(20), State: "busy", Text: "postStart", Step: 5}, 0},
 	}
 	for _, l := range c.Lanes {
 		if w, ok := want[l.Label]; ok {

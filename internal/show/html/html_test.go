@@ -201,7 +201,7 @@ func TestShareOf(t *testing.T) {
 	}{{[]int{10, 10, 10}, 15, 5}, {[]int{1, 100, 100}, 21, 10}, {[]int{3}, 2, 2}, {[]int{1, 1, 1}, 10, 7}} {
 		var pods [][]*lane
 		for _, n := range test.sizes {
-			pods = append(pods, []*lane{{Bars: make([]bar, n)}})
+			pods = append(pods, []*lane{{Lane: &report.Lane{Bars: make([]report.Bar, n)}}})
 		}
 		if got := shareOf(pods, test.room); got != test.want {
 			t.Errorf("%v in %d: %d each, want %d", test.sizes, test.room, got, test.want)

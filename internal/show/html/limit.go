@@ -55,7 +55,7 @@ func total(pods [][]*lane) int {
 func size(lanes []*lane) int {
 	n := 0
 	for _, l := range lanes {
-		n += len(l.records) + len(l.Bars)
+		n += len(l.Records) + len(l.Bars)
 	}
 	return n
 }
@@ -84,7 +84,7 @@ func foldAll(pods [][]*lane) int {
 	causes := map[int64]bool{}
 	for _, lanes := range pods {
 		for _, l := range lanes {
-			for _, r := range l.records {
+			for _, r := range l.Records {
 				if l.Kind != "events" {
 					causes[r.Cause] = true
 				}
@@ -104,12 +104,12 @@ func foldAll(pods [][]*lane) int {
 
 func (l *lane) fold(causes map[int64]bool) int {
 	var kept []*trace.Record
-	for i := 0; i < len(l.records); {
+	for i := 0; i < len(l.Records); {
 		end := i + 1
-		for end < len(l.records) && same(l.records[i], l.records[end]) {
+		for end < len(l.Records) && same(l.Records[i], l.Records[end]) {
 			end++
 		}
-		row := l.records[i:end]
+		row := l.Records[i:end]
 		i = end
 		if len(row) < minSeries {
 			kept = append(kept, row...)
@@ -122,8 +122,8 @@ func (l *lane) fold(causes map[int64]bool) int {
 			}
 		}
 	}
-	left := len(l.records) - len(kept)
-	l.records = kept
+	left := len(l.Records) - len(kept)
+	l.Records = kept
 	return left
 }
 
@@ -136,7 +136,7 @@ func same(a, b *trace.Record) bool {
 func cutLanes(lanes []*lane, maxSize int, end virtual.Time) virtual.Time {
 	var times []virtual.Time
 	for _, l := range lanes {
-		for _, r := range l.records {
+		for _, r := range l.Records {
 			times = append(times, r.T)
 		}
 		for _, b := range l.Bars {
@@ -152,15 +152,15 @@ func cutLanes(lanes []*lane, maxSize int, end virtual.Time) virtual.Time {
 }
 
 func (l *lane) cut(at, end virtual.Time) {
-	n := len(l.records)
-	for n > 0 && l.records[n-1].T >= at {
+	n := len(l.Records)
+	for n > 0 && l.Records[n-1].T >= at {
 		n--
 	}
-	l.records = l.records[:n]
+	l.Records = l.Records[:n]
 	if len(l.Labels) > n {
 		l.Labels = l.Labels[:n]
 	}
-	l.Bars = slices.DeleteFunc(l.Bars, func(b bar) bool { return b.From >= at })
+	l.Bars = slices.DeleteFunc(l.Bars, func(b report.Bar) bool { return b.From >= at })
 	for i := range l.Bars {
 		l.Bars[i].To = min(l.Bars[i].To, at)
 	}
@@ -171,12 +171,12 @@ func (l *lane) cut(at, end virtual.Time) {
 		}
 	}
 	if l.Kind != "pod" && l.Kind != "exits" {
-		l.Bars = append(l.Bars, bar{span: span{at, end}, State: "cut", Text: "not on this page"})
+		l.Bars = append(l.Bars, report.Bar{From: at, To: end, State: "cut", Text: "not on this page"})
 	}
 }
 
 func (l *lane) has(step int64) bool {
-	_, found := slices.BinarySearchFunc(l.records, step,
+	_, found := slices.BinarySearchFunc(l.Records, step,
 		func(r *trace.Record, step int64) int { return int(r.Step - step) })
 	return found
 }

@@ -10,12 +10,12 @@ import (
 func (c *chart) gather(all []trace.Record) {
 	wanted := map[int64]bool{}
 	for _, l := range c.Lanes {
-		for _, r := range l.records {
+		for _, r := range l.Records {
 			l.Steps = append(l.Steps, r.Step)
 			wanted[r.Step] = true
 		}
 		for i := range l.Bars {
-			if r := l.Bars[i].record; r != nil {
+			if r := l.Bars[i].Record; r != nil {
 				l.Bars[i].Step = r.Step
 				wanted[r.Step] = true
 			}

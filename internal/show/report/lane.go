@@ -6,28 +6,51 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"probesim.dev/internal/printable"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/history"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
-// conditionLane draws a condition from its first known value to end. A column with a change shows
-// its direction, or that there are several changes.
-func conditionLane(s *scale, g *glyphs, flips []history.Flip, end virtual.Time) row {
-	r := make(row, s.columns())
+// draw draws a lane.
+func (d *drawing) draw(l *Lane) row {
+	switch {
+	case l.Kind == "node" || l.Kind == "pod":
+		return d.marks(l.Marks)
+	case l.Empty != "":
+		r := make(row, d.o.Columns()-d.gutter)
+		r.text(max(0, min(d.scale.column(l.From), len(r)-len(l.Empty))), l.Empty, dim)
+		return r
+	case l.Kind == "level" || l.Kind == "set" || l.Kind == "wanted":
+		return d.level(l)
+	case l.Kind == "lost":
+		return d.losses(l.Losses)
+	case l.Kind == "probe":
+		return d.probe(l)
+	case l.Kind == "life":
+		return d.life(l)
+	case l.Actions != nil:
+		return d.actions(l)
+	}
+	return d.condition(l)
+}
+
+// condition draws a condition. A column with a change shows its direction, or that there are
+// several changes.
+func (d *drawing) condition(l *Lane) row {
+	r := make(row, d.scale.columns())
 	values := make([]int, len(r)) // number of values in each column
-	for i, f := range flips {
-		to := end
-		if i+1 < len(flips) {
-			to = min(end, flips[i+1].At)
+	for _, b := range l.Bars {
+		if b.State == "unknown" {
+			continue
 		}
-		first, past := s.span(f.At, to)
+		first, past := d.scale.span(b.From, b.To)
 		for c := first; c < past; c++ {
 			values[c]++
-			r[c] = conditionCell(g, f.On, values[c])
+			r[c] = conditionCell(d.g, b.State == "yes", values[c])
 		}
 	}
+	d.hatch(r, l)
 	return r
 }
 
@@ -45,12 +68,12 @@ func conditionCell(g *glyphs, on bool, values int) cell {
 	return cell{g.no, dim}
 }
 
-// probeLane draws a mark for each probe run. If a column has several, the worst result counts.
-func probeLane(s *scale, g *glyphs, runs []*trace.Record, unknown []history.Span) row {
-	r := make(row, s.columns())
-	r.hatch(s, g, unknown)
+// probe draws a mark for each probe run. If a column has several, the worst result counts.
+func (d *drawing) probe(l *Lane) row {
+	s, g, r := d.scale, d.g, make(row, d.scale.columns())
+	d.hatch(r, l)
 	counts := make([]struct{ all, failed, broken, warned int }, len(r))
-	for _, p := range runs {
+	for _, p := range l.Records {
 		if p.T < s.from() || p.T > s.until() {
 			continue
 		}
@@ -85,49 +108,48 @@ func probeLane(s *scale, g *glyphs, runs []*trace.Record, unknown []history.Span
 	return r
 }
 
-// lifeLane draws the life of a container: waiting, running, stop pending, stopping and exits. The
-// number of each instance appears at its start if there is room.
-func lifeLane(s *scale, g *glyphs, c *history.Container, p *history.Pod, end virtual.Time) row {
-	r := make(row, s.columns())
-	end = min(end, p.Removed)
-	waitFrom := max(p.Added, c.Added)
-	for i := range c.Runs {
-		run := &c.Runs[i]
-		r.wait(s, g, c, waitFrom, run.Started)
-		waitFrom = run.Exited
-	}
-	if waitFrom < end {
-		r.wait(s, g, c, waitFrom, end)
-	}
-	for i := range c.Runs {
-		r.fill(s, c.Runs[i].Started, min(c.Runs[i].Exited, end), cell{g.running, good})
-	}
-	for i := range c.Runs {
+// life draws the life of a container: waiting, running, stop pending, stopping and exits. The number
+// of each instance appears at its start if there is room.
+func (d *drawing) life(l *Lane) row {
+	g, r := d.g, make(row, d.scale.columns())
+	d.fill(r, l, dim, g.waiting, "waiting")
+	d.fill(r, l, good, g.running, history.Running, history.Killing, history.Stopping)
+	for _, b := range l.Bars {
 		// Usually the stop signal follows immediately. Draw only delays of at least a second, such
 		// as the delay of a preStop hook.
-		if run := &c.Runs[i]; run.Killing != history.Forever &&
-			min(run.Stopping, run.Exited, end).Sub(run.Killing) >= time.Second {
-			r.fill(s, run.Killing, min(run.Stopping, run.Exited, end), cell{g.killing, warn})
+		if b.State == history.Killing && b.To.Sub(b.From) >= time.Second {
+			r.fill(d.scale, b.From, b.To, cell{g.killing, warn})
 		}
 	}
-	for i := range c.Runs {
-		r.fill(s, c.Runs[i].Stopping, min(c.Runs[i].Exited, end), cell{g.stopping, warn})
+	d.fill(r, l, warn, g.stopping, history.Stopping)
+	for _, b := range l.Bars {
+		first, past := d.scale.span(b.From, b.To)
+		if b.Text != "" && b.State != history.Running && utf8.RuneCountInString(b.Text)+6 <= past-first {
+			r.text(first+2, " "+b.Text+" ", dim)
+		}
 	}
-	r.hatch(s, g, c.Unknown[history.LaneLife])
-	r.exits(s, g, c.Runs)
-	r.numbers(s, g, c.Runs)
+	d.hatch(r, l)
+	r.exits(d.scale, g, l.History.Runs)
+	r.numbers(d.scale, g, l.History.Runs)
 	return r
 }
 
-// actionLane draws actions, with a mark at the end of those that fail.
-func actionLane(s *scale, g *glyphs, actions []history.Action, end virtual.Time) row {
-	r := make(row, s.columns())
-	for i := range actions {
-		r.fill(s, actions[i].From, actions[i].Until(end), cell{g.busy, warn})
+// fill draws the bars of a lane that have one of some states.
+func (d *drawing) fill(r row, l *Lane, style document.Style, glyph rune, states ...string) {
+	for _, b := range l.Bars {
+		if slices.Contains(states, b.State) {
+			r.fill(d.scale, b.From, b.To, cell{glyph, style})
+		}
 	}
-	for i := range actions {
-		if a := &actions[i]; a.Failed() && a.To >= s.from() && a.To <= s.until() {
-			r.set(s.column(a.To), g.failed, bad)
+}
+
+// actions draws actions, with a mark at the end of those that fail.
+func (d *drawing) actions(l *Lane) row {
+	r := make(row, d.scale.columns())
+	d.fill(r, l, warn, d.g.busy, "busy")
+	for i := range l.Actions {
+		if a := &l.Actions[i]; a.Failed() && a.To >= d.scale.from() && a.To <= d.scale.until() {
+			r.set(d.scale.column(a.To), d.g.failed, bad)
 		}
 	}
 	return r
@@ -135,12 +157,16 @@ func actionLane(s *scale, g *glyphs, actions []history.Action, end virtual.Time)
 
 // hatch marks the columns about which a recording tells nothing, all of whose time is within the
 // spans, and blank columns in part of them.
-func (r row) hatch(s *scale, g *glyphs, spans []history.Span) {
-	for _, u := range spans {
-		first, past := s.span(u.From, u.To)
+func (d *drawing) hatch(r row, l *Lane) {
+	s := d.scale
+	for _, b := range l.Bars {
+		if b.State != "unknown" {
+			continue
+		}
+		first, past := s.span(b.From, b.To)
 		for i := first; i < past; i++ {
-			if s.edges[i] >= u.From && (s.edges[i+1] <= u.To || u.To >= s.end) || r[i].r == 0 {
-				r[i] = cell{g.unknown, dim}
+			if s.edges[i] >= b.From && (s.edges[i+1] <= b.To || b.To >= s.end) || r[i].r == 0 {
+				r[i] = cell{d.g.unknown, dim}
 			}
 		}
 	}
@@ -150,19 +176,6 @@ func (r row) fill(s *scale, from, to virtual.Time, c cell) {
 	first, past := s.span(from, to)
 	for i := first; i < past; i++ {
 		r[i] = c
-	}
-}
-
-// wait draws the time between two instances, with the reason from the status if there is room.
-func (r row) wait(s *scale, g *glyphs, c *history.Container, from, to virtual.Time) {
-	why := c.WaitReason(from, to)
-	if why.Name == "waiting" {
-		r.fill(s, from, to, cell{g.waiting, dim})
-	}
-	first, past := s.span(from, to)
-	text := " " + printable.Text(why.Reason) + " "
-	if why.Reason != "" && utf8.RuneCountInString(text)+4 <= past-first {
-		r.text(first+2, text, dim)
 	}
 }
 

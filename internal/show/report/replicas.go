@@ -53,18 +53,21 @@ func namesOf(pods []string) string {
 // alike is a set of pods whose lanes look the same, and these lanes.
 type alike struct {
 	pods  []*history.Pod
-	lanes []lane
+	lanes []*Lane
 	rows  []row
 }
 
 // groupAlike draws the lanes of each pod, and groups the pods whose lanes look the same. Pods may
 // differ in when they were added.
-func (d *drawing) groupAlike(pods []*history.Pod, lanes func(*history.Pod) []lane) []*alike {
+func (d *drawing) groupAlike(pods []*history.Pod, lanes func(*history.Pod) []*Lane) []*alike {
 	var groups []*alike
 	for _, p := range pods {
 		g := &alike{pods: []*history.Pod{p}, lanes: lanes(p)}
 		for _, l := range g.lanes {
-			g.rows = append(g.rows, l.draw(d))
+			g.rows = append(g.rows, d.draw(l))
+		}
+		if len(g.lanes) == 1 {
+			g.rows[0].exits(d.scale, d.g, exits(p))
 		}
 		if i := slices.IndexFunc(groups, func(other *alike) bool { return g.same(other) }); i >= 0 {
 			groups[i].pods = append(groups[i].pods, p)
@@ -82,7 +85,7 @@ func (g *alike) same(other *alike) bool {
 	}
 	first := min(1, len(g.lanes)-1) // the first lane of several has the name and the marks of the pod
 	for i := first; i < len(g.lanes); i++ {
-		if first > 0 && g.lanes[i].label != other.lanes[i].label || !slices.Equal(g.rows[i], other.rows[i]) {
+		if first > 0 && g.lanes[i].Label != other.lanes[i].Label || !slices.Equal(g.rows[i], other.rows[i]) {
 			return false
 		}
 	}
