@@ -10,8 +10,8 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// object adds a lane of the node, or of a Deployment or a Service. The Ready pods of each ReplicaSet
-// are a stacked bar.
+// object adds a lane of the node, or of a Deployment or a Service. The Ready pods of each
+// ReplicaSet are a stacked bar.
 func (c *chart) object(l *report.Lane, end virtual.Time) {
 	switch l.Kind {
 	case "set", "wanted":

@@ -108,8 +108,8 @@ func (d *drawing) probe(l *Lane) row {
 	return r
 }
 
-// life draws the life of a container: waiting, running, stop pending, stopping and exits. The number
-// of each instance appears at its start if there is room.
+// life draws the life of a container: waiting, running, stop pending, stopping and exits. The
+// number of each instance appears at its start if there is room.
 func (d *drawing) life(l *Lane) row {
 	g, r := d.g, make(row, d.scale.columns())
 	d.fill(r, l, dim, g.waiting, "waiting")

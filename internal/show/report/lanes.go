@@ -14,9 +14,9 @@ import (
 // Lane is a line of a timeline: states during spans, and marks of records. The text draws it in
 // characters. A page has it as JSON for its script.
 //
-// Its kind is node, kubelet, object (the name of a Deployment or Service), set (the Ready pods of one
-// of several ReplicaSets), wanted (those of a Deployment), level, lost, pod, ready, life, condition or
-// probe.
+// Its kind is node, kubelet, object (the name of a Deployment or Service), set (the Ready pods of
+// one of several ReplicaSets), wanted (those of a Deployment), level, lost, pod, ready, life,
+// condition or probe.
 type Lane struct {
 	Label  string   `json:"label"`
 	Of     string   `json:"of"`   // subject

@@ -12,8 +12,8 @@ import (
 // maxMarkdown limits a report in Markdown: GitHub rejects summaries of a step beyond 1 MiB.
 const maxMarkdown = 900_000
 
-// Markdown writes a report for GitHub: a table with the outcome of each case, and then, for each case
-// that failed, has several runs or has a timeline, its expectations, statistics and timeline.
+// Markdown writes a report for GitHub: a table with the outcome of each case, and then, for each
+// case that failed, has several runs or has a timeline, its expectations, statistics and timeline.
 func Markdown(w io.Writer, cases []Case) error {
 	head := document.New("probesim: " + Verdict(cases))
 	head.Headline = true

@@ -51,8 +51,8 @@ func (r row) number(i, v int, values []int, st document.Style) {
 	}
 }
 
-// values returns the lowest value of a level in each column, -1 before the first one, and the highest
-// value of all.
+// values returns the lowest value of a level in each column, -1 before the first one, and the
+// highest value of all.
 func (d *drawing) values(bars []Bar) (values []int, most int) {
 	values = slices.Repeat([]int{-1}, d.scale.columns())
 	for _, b := range bars {

@@ -45,8 +45,8 @@ type Run struct {
 	Kubernetes  string       // version, for example v1.37
 	Seed        *int64       // nil for a run without a seed
 	Until       virtual.Time // virtual time at which the run ended
-	// From and To limit the timeline and the events to a part of the run; a zero To means its end. A
-	// page shows the run from From on at first, with its pods folded.
+	// From and To limit the timeline and the events to a part of the run; a zero To means its end.
+	// A page shows the run from From on at first, with its pods folded.
 	From, To virtual.Time
 	Replay   string   // command that repeats the run
 	Notes    []string // what a reader has to know besides the trace, such as fields that the API server drops
