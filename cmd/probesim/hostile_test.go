@@ -349,7 +349,7 @@ func TestHostileFilesAreListed(t *testing.T) {
 			wellFormed(t, out)
 		}
 		if listed := strings.Contains(out, "unknown field"); listed !=
-			slices.Contains([]string{"json", "junit", "html", "github"}, format) {
+			slices.Contains([]string{"json", "junit", "markdown", "html", "github"}, format) {
 			t.Errorf("-o %s: invalid files are listed: %t", format, listed)
 		}
 	}

@@ -40,9 +40,10 @@ func Annotate(w io.Writer, a Annotation) error {
 	return err
 }
 
-// Escapes of workflow commands, from packages/core/src/command.ts of actions/toolkit.
+// Escapes of workflow commands, from packages/core/src/command.ts of actions/toolkit, and of tabs,
+// which could move text out of sight.
 var (
-	dataEscapes     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	dataEscapes     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", "\t", `\t`)
 	propertyEscapes = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
