@@ -10,12 +10,8 @@ import (
 // Default sets the API server's defaults in the pod, the namespace "default" and a UID. It does not
 // set the defaults of volumes, which the simulator does not read. Values that are set stay.
 func Default(pod *v1.Pod) {
-	if pod.Namespace == "" {
-		pod.Namespace = v1.NamespaceDefault
-	}
-	if pod.UID == "" {
-		pod.UID = UID(pod.Namespace, pod.Name)
-	}
+	setDefault(&pod.Namespace, v1.NamespaceDefault)
+	setDefault(&pod.UID, UID(pod.Namespace, pod.Name))
 	defaultSpec(&pod.Spec)
 	defaultResources(&pod.Spec)
 	for _, containers := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
@@ -33,16 +29,10 @@ func defaultSpec(spec *v1.PodSpec) {
 	setDefault(&spec.SchedulerName, v1.DefaultSchedulerName)
 	setDefault(&spec.ServiceAccountName, spec.DeprecatedServiceAccount)
 	spec.DeprecatedServiceAccount = spec.ServiceAccountName
-	if spec.SecurityContext == nil {
-		spec.SecurityContext = &v1.PodSecurityContext{}
-	}
-	if spec.EnableServiceLinks == nil {
-		spec.EnableServiceLinks = ptr.To(v1.DefaultEnableServiceLinks)
-	}
-	switch grace := spec.TerminationGracePeriodSeconds; {
-	case grace == nil:
-		spec.TerminationGracePeriodSeconds = ptr.To[int64](v1.DefaultTerminationGracePeriodSeconds)
-	case *grace < 0:
+	setDefaultPointer(&spec.SecurityContext, v1.PodSecurityContext{})
+	setDefaultPointer(&spec.EnableServiceLinks, v1.DefaultEnableServiceLinks)
+	setDefaultPointer(&spec.TerminationGracePeriodSeconds, v1.DefaultTerminationGracePeriodSeconds)
+	if *spec.TerminationGracePeriodSeconds < 0 {
 		spec.TerminationGracePeriodSeconds = ptr.To[int64](1)
 	}
 }
@@ -79,8 +69,8 @@ func defaultProbe(probe *v1.Probe) {
 	setDefault(&probe.PeriodSeconds, 10)
 	setDefault(&probe.SuccessThreshold, 1)
 	setDefault(&probe.FailureThreshold, 3)
-	if probe.GRPC != nil && probe.GRPC.Service == nil { // zz_generated.defaults.go
-		probe.GRPC.Service = ptr.To("")
+	if probe.GRPC != nil { // zz_generated.defaults.go
+		setDefaultPointer(&probe.GRPC.Service, "")
 	}
 }
 
@@ -96,5 +86,11 @@ func setDefault[T comparable](field *T, value T) {
 	var zero T
 	if *field == zero {
 		*field = value
+	}
+}
+
+func setDefaultPointer[T any](value **T, to T) {
+	if *value == nil {
+		*value = ptr.To(to)
 	}
 }

@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -11,10 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
 
 	"probesim.dev/kube/profile"
 )
@@ -76,12 +73,6 @@ func defaultDeployment(spec *appsv1.DeploymentSpec) {
 	setDefaultPointer(&update.MaxUnavailable, intstr.FromString("25%"))
 	setDefaultPointer(&update.MaxSurge, intstr.FromString("25%"))
 	spec.Strategy.RollingUpdate = &update
-}
-
-func setDefaultPointer[T any](value **T, to T) {
-	if *value == nil {
-		*value = ptr.To(to)
-	}
 }
 
 // validateRollout checks how a Deployment replaces its pods (ValidateDeploymentSpec and
@@ -155,16 +146,8 @@ func numberOf(value *intstr.IntOrString) int {
 // PatchDeployment returns what a strategic merge patch of a user makes of a Deployment, with the
 // errors of AdmitDeployment. The patch cannot change the selector or the status.
 func PatchDeployment(p profile.Profile, d *appsv1.Deployment, patch []byte) (*appsv1.Deployment, error) {
-	before, err := json.Marshal(d)
+	patched, err := Merge(d, patch)
 	if err != nil {
-		return nil, err
-	}
-	after, err := strategicpatch.StrategicMergePatch(before, patch, d)
-	if err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
-	}
-	patched := &appsv1.Deployment{}
-	if err := json.Unmarshal(after, patched); err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	if !equality.Semantic.DeepEqual(patched.Spec.Selector, d.Spec.Selector) {

@@ -15,30 +15,19 @@ import (
 	"probesim.dev/kube/profile"
 )
 
-// Merge returns a copy of the pod with a strategic merge patch applied. It checks neither the patch
-// nor the result.
-func Merge(pod *v1.Pod, patch []byte) (*v1.Pod, error) {
-	original, err := json.Marshal(pod)
+// Merge returns a copy of a pod or Deployment with a strategic merge patch applied. It checks
+// neither the patch nor the result. Times are rounded to seconds, as in JSON.
+func Merge[T any](object *T, patch []byte) (*T, error) {
+	original, err := json.Marshal(object)
 	if err != nil {
 		return nil, err
 	}
-	patched, err := strategicpatch.StrategicMergePatch(original, patch, v1.Pod{})
+	patched, err := strategicpatch.StrategicMergePatch(original, patch, object)
 	if err != nil {
 		return nil, err
 	}
-	merged := &v1.Pod{}
+	merged := new(T)
 	return merged, json.Unmarshal(patched, merged)
-}
-
-// throughJSON returns a copy of the pod that was written as JSON and read again, which rounds its
-// times to seconds.
-func throughJSON(pod *v1.Pod) (*v1.Pod, error) {
-	text, err := json.Marshal(pod)
-	if err != nil {
-		return nil, err
-	}
-	read := &v1.Pod{}
-	return read, json.Unmarshal(text, read)
 }
 
 // mergeRequest is Merge with the error that the API server returns for an unreadable patch. Before
@@ -48,7 +37,7 @@ func mergeRequest(pod *v1.Pod, patch []byte) (before, merged *v1.Pod, err error)
 		return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("cannot apply the patch to pod %s/%s: %v", pod.Namespace,
 			pod.Name, err))
 	}
-	before, err = throughJSON(pod)
+	before, err = Merge(pod, []byte("{}"))
 	return before, merged, err
 }
 

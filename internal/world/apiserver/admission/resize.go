@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -118,7 +119,7 @@ func resizeInitContainer(p profile.Profile, c, old *v1.Container, path *field.Pa
 func validateContainerResize(c, old *v1.Container, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	check := func(name string, now, was v1.ResourceList) {
-		for _, resource := range sortedNames(was) {
+		for _, resource := range slices.Sorted(maps.Keys(was)) {
 			if _, kept := now[resource]; !kept {
 				errs = append(errs, field.Forbidden(path.Child("resources", name), "resource "+name+
 					" cannot be removed"))

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,10 +16,10 @@ import (
 func validateResources(r *v1.ResourceRequirements, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	limits, requests := path.Child("limits"), path.Child("requests")
-	for _, name := range sortedNames(r.Limits) {
+	for _, name := range slices.Sorted(maps.Keys(r.Limits)) {
 		errs = append(errs, validateAmount(name, r.Limits[name], limits.Key(string(name)))...)
 	}
-	for _, name := range sortedNames(r.Requests) {
+	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
 		request := r.Requests[name]
 		errs = append(errs, validateAmount(name, request, requests.Key(string(name)))...)
 		if limit, limited := r.Limits[name]; limited && request.Cmp(limit) > 0 {
@@ -46,12 +47,3 @@ func validateAmount(name v1.ResourceName, q resource.Quantity, path *field.Path)
 
 // resizable are the resources that a resize can change.
 var resizable = []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory}
-
-func sortedNames(list v1.ResourceList) []v1.ResourceName {
-	var names []v1.ResourceName
-	for name := range list {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
