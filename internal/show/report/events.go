@@ -56,7 +56,7 @@ func eventTable(all []*EventSeries) *document.Table {
 	severalContainers := slices.ContainsFunc(all, func(e *EventSeries) bool {
 		return e.First.Container != "" && e.First.Container != firstContainer(all)
 	})
-	t := &document.Table{Left: 5, Head: []string{"  Type", "Reason", "At", "Object", "Message"}, Ruled: true}
+	t := &document.Table{Left: 5, Head: []string{"  At", "Type", "Reason", "Object", "Message"}, Ruled: true}
 	if !severalPods && !severalContainers {
 		t.Head[3] = ""
 	}
@@ -74,7 +74,7 @@ func eventTable(all []*EventSeries) *document.Table {
 		if t.Head[3] != "" {
 			object = e.Object()
 		}
-		for _, text := range []string{"  " + e.First.Type, e.First.Reason, e.Times(), object, e.First.Message} {
+		for _, text := range []string{"  " + e.Times(), e.First.Type, e.First.Reason, object, e.First.Message} {
 			cells = append(cells, document.Cell{Text: text, Style: style})
 		}
 		t.Row(cells...)
