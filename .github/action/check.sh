@@ -102,16 +102,29 @@ copy_base() {
   done
 }
 
+# drop_invalid removes the files that are invalid in the base from the comparison, and says so.
+drop_invalid() {
+  local file
+  while IFS= read -r -d '' file; do
+    (cd "$work" && "$bin" check "$file" --config=none --allow-empty --fail-on=none) >/dev/null 2>&1 && continue
+    [ $? -eq 2 ] || continue
+    rm -f -- "$work/$file" "$work/head/${file#base/}"
+    file=$(printf %q "${file#base/}") # without a line break
+    echo "::warning title=probesim::${file//%/%25} is invalid in its base: a probe that the pull request takes away from it is not noticed."
+  done < <(cd "$work" && find base -type f -print0)
+}
+
 # compare_base shows in the job summary what gets better and worse. It fails if a container loses a probe.
 compare_base() {
   local code=0
+  drop_invalid
   find "$work/base" -type f | grep -q . || return 0
   (cd "$work" && "$bin" compare base head --config=none "${flags[@]+"${flags[@]}"}" --delays="$DELAYS" --fail-on=lost -o markdown) >"$work/comparison" 2>"$work/stderr" || code=$?
   [ -z "${GITHUB_STEP_SUMMARY-}" ] || sed 's#^\(\*\*New\*\* [a-z]* (\)head/#\1#; s#^\(Gone: [a-z]* (\)base/#\1#' "$work/comparison" >>"$GITHUB_STEP_SUMMARY"
   case $code in
   0) ;;
   1) echo '::error title=probesim::The pull request takes a probe away from a container, or misses a requirement of an annotation. The job summary says which.'; return 1 ;;
-  *) echo '::notice title=probesim::The pull request could not be compared with its base.' ;;
+  *) echo '::error title=probesim::The pull request could not be compared with its base.'; cat "$work/stderr" >&2; return 1 ;;
   esac
 }
 

@@ -37,7 +37,9 @@ type manifestFlags struct {
 	allow    bool // annotations that ask for less
 	details  bool
 	measured string
-	parallel int
+	// whether each measured start must be allowed, and a workload must be measured
+	requireMeasured bool
+	parallel        int
 }
 
 // checkOptions are the flags of check.
@@ -83,6 +85,8 @@ func newCheck() *cobra.Command {
 	flags.StringVar(&o.explain, "explain", "",
 		"Explain the finding with this `ID`, such as no-startup-probe, instead of a check.")
 	addMeasured(cmd, &o.measured)
+	flags.BoolVar(&o.requireMeasured, "require-measured", false,
+		"Require that the probes allow the measured starts, and that a workload is measured.")
 	o.addFlags(cmd, reportOutputs)
 	return cmd
 }
@@ -278,6 +282,7 @@ func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores 
 		failOn = ""
 	}
 	a := answer{json: r, document: render.Document(r), findings: render.Findings(r, failOn), details: o.details}
+	a.document.Title += o.failsNever()
 	if err := a.write(cmd, o.output, o.also); err != nil {
 		return err
 	}

@@ -53,8 +53,12 @@ func (o *configuration) configure(cmd *cobra.Command) ([]check.Ignore, error) {
 	var errs strict.Collector
 	var ignores []check.Ignore
 	docs, _ := strict.Parse(f.Name, f.Data, &errs)
-	for _, doc := range docs {
-		ignores = append(ignores, o.applyConfig(cmd, doc)...)
+	for i, doc := range docs {
+		if i > 0 {
+			doc.Errorf("a configuration is one document")
+			continue
+		}
+		ignores = o.applyConfig(cmd, doc)
 	}
 	if err := errs.Err(); err != nil {
 		return nil, nothing("done", err)
@@ -71,6 +75,9 @@ func (o *configuration) applyConfig(cmd *cobra.Command, doc *strict.Node) []chec
 	strict.CheckKeys(doc, append([]string{"ignore"}, configured...)...)
 	for _, name := range configured {
 		n, flag := doc.Field(name), cmd.Flags().Lookup(name)
+		if n.Kind != strict.Missing && (!n.Written() || n.Kind != strict.Scalar && len(n.Items) == 0) {
+			n.Errorf("has no value: leave it out, or write one")
+		}
 		if !n.Written() || flag == nil || flag.Changed || cmd.Name() != "check" && slices.Contains(onlyCheck, name) {
 			continue
 		}
@@ -112,9 +119,23 @@ func (o *configuration) sets(flag string) bool {
 	return slices.ContainsFunc(o.defaults, func(v configValue) bool { return v.flag == flag })
 }
 
+// failsNever says that no finding fails the check because the configuration says so.
+func (o *configuration) failsNever() string {
+	for _, v := range o.defaults {
+		if v.flag == "fail-on" && v.text == "none" {
+			return fmt.Sprintf(", no finding fails (fail-on: none in %s)", v.at)
+		}
+	}
+	return ""
+}
+
 // ignoresOf returns the findings that a document ignores.
 func ignoresOf(doc *strict.Node) (ignores []check.Ignore) {
-	for _, n := range doc.Field("ignore").Items {
+	list := doc.Field("ignore")
+	if list.Kind != strict.Missing && (list.Kind != strict.Sequence || len(list.Items) == 0) {
+		list.Errorf("must be a list of objects with findings, and with a path if it is not about all files")
+	}
+	for _, n := range list.Items {
 		strict.CheckKeys(n, "path", "findings")
 		ids, err := check.ParseIDs(n.Field("findings").Value)
 		if err != nil {

@@ -71,7 +71,8 @@ where a name has changed, by images, or because only one is left. The output
 says why.
 
 With --fail-on worse, a lost probe is worse, and so is a container that another
-one replaces. A workload or container that is only removed is not.
+one replaces. A workload that is gone loses its probes. A container that is only
+removed from its pod is not worse.
 
 With -f, it also runs a scenario with both manifests, in pairs with the same
 seed, and compares restarts, the time to Ready, and the time not Ready after

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -230,7 +232,7 @@ type manifestReader struct {
 	allowEmpty bool // a file without an object or a directory without manifests is no error
 
 	files  []input.File
-	others []string // files without an object of Kubernetes
+	passed passedOver
 	errs   []error
 }
 
@@ -254,10 +256,29 @@ func readManifests(cmd *cobra.Command, allowEmpty bool, paths ...string) ([]inpu
 			r.readFile(path, allowEmpty, true)
 		}
 	}
-	if len(r.others) > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: passed over %s: no apiVersion and kind\n", printable.Few(r.others))
+	if text := r.passed.String(); text != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: passed over %s\n", text)
 	}
 	return r.files, errors.Join(r.errs...)
+}
+
+// passedOver are the names of what a directory has besides manifests.
+type passedOver struct{ others, charts, kustomizations, links []string }
+
+// String lists what was passed over, in a line.
+func (p *passedOver) String() string {
+	var parts []string
+	add := func(names []string, of, because string) {
+		if len(names) > 0 {
+			parts = append(parts, fmt.Sprintf("%s%s (%s)", printable.Count(len(names), of), because,
+				printable.Some(names, 5)))
+		}
+	}
+	add(p.others, "file", " without apiVersion and kind")
+	add(p.charts, "Helm chart", ", which helm template renders")
+	add(p.kustomizations, "kustomization", "")
+	add(p.links, "link or special file", "")
+	return strings.Join(parts, ", ")
 }
 
 // add adds a file, or the error of reading it. Only the JSON of kubectl get may be longer than
@@ -283,7 +304,7 @@ func (r *manifestReader) readFile(path string, mayPass, named bool) {
 		other = err == nil && mayPass && !hasObject(data)
 	}
 	if other {
-		r.others = append(r.others, printable.Text(path))
+		r.passed.others = append(r.passed.others, printable.Text(path))
 		return
 	}
 	r.add(path, data, err)
@@ -306,11 +327,17 @@ func (r *manifestReader) readDirectory(dir string) {
 	}
 }
 
-// hasObject reports whether a file can have an object of Kubernetes. Other files in a directory do
-// not have to be valid YAML.
+// hasObject reports whether a file can have an object of Kubernetes, or one without its apiVersion
+// or its kind. Other files in a directory do not have to be valid YAML.
 func hasObject(data []byte) bool {
-	return bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind"))
+	return bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind")) ||
+		typed.Match(data) && containers.Match(data)
 }
+
+var (
+	typed      = regexp.MustCompile(`(?m)^"?(apiVersion|kind)"?:`)
+	containers = regexp.MustCompile(`(?m)(^|[\s{,])"?containers"?:`)
+)
 
 // isLargeOther reports whether a file is too large for a manifest, and its beginning has nothing of
 // an object of Kubernetes.
@@ -330,28 +357,36 @@ func isLargeOther(name string) bool {
 }
 
 // manifestsIn returns the YAML and JSON files in a directory and below it, sorted. It passes over
-// hidden directories, and over the files that say how kustomize combines the others. A Helm chart
-// is an error: its templates are no manifests.
+// Helm charts, whose templates are no manifests, and over the files that say how kustomize combines
+// the others. It is an error if the directory itself is a chart.
 func (r *manifestReader) manifestsIn(dir string) ([]string, error) {
 	var names []string
-	var charts []error
+	var chart error
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return unreadable(name, err)
-		case d.IsDir() && name != dir && strings.HasPrefix(d.Name(), "."):
+		// git, and what the links in a volume of a ConfigMap lead to
+		case d.IsDir() && name != dir && (d.Name() == ".git" || strings.HasPrefix(d.Name(), "..")):
+			return filepath.SkipDir
+		case d.IsDir() && name == dir && exists(filepath.Join(name, "Chart.yaml")):
+			chart = fmt.Errorf("%s is a Helm chart. Use what it renders:\n  helm template %s | %s",
+				printable.Text(name), simulate.Quote(name), onStdin[r.cmd.Name()])
 			return filepath.SkipDir
 		case d.IsDir() && exists(filepath.Join(name, "Chart.yaml")):
-			charts = append(charts, fmt.Errorf("%s is a Helm chart. Use what it renders:\n  helm template %s | %s",
-				printable.Text(name), simulate.Quote(name), onStdin[r.cmd.Name()]))
+			r.passed.charts = append(r.passed.charts, printable.Text(name))
 			return filepath.SkipDir
+		case d.IsDir():
 		case isKustomization(name):
-		case isFile(name, d) && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
+			r.passed.kustomizations = append(r.passed.kustomizations, printable.Text(name))
+		case !isFile(name, d):
+			r.passed.links = append(r.passed.links, printable.Text(name))
+		case slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(name))):
 			names = append(names, name)
 		}
 		return nil
 	})
-	return names, errors.Join(append(charts, err)...)
+	return names, cmp.Or(chart, err)
 }
 
 // isKustomization reports whether a file says how kustomize combines others.

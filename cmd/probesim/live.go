@@ -153,7 +153,7 @@ func (o *liveOptions) find(cmd *cobra.Command, manifest string) error {
 		return err
 	}
 	var names []string
-	err = workloads.Each([]input.File{f},
+	_, err = workloads.Each([]input.File{f},
 		func(_ input.File, w *manifests.Workload) scenarios.Errors {
 			for c := range podutil.Containers(&w.Pod.Spec) {
 				if _, probe := live.Probe(c); c.Name == o.container || o.container == "" && probe != nil {

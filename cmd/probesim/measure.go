@@ -97,7 +97,7 @@ func (o *measureOptions) measure(cmd *cobra.Command, args []string) error {
 	if len(r.Workloads) == 0 {
 		because := "there are no pods with a spec and a status in the files"
 		if len(r.Unused) > 0 {
-			because = fmt.Sprintf("%s: the pod is not used: %s", r.Unused[0].Where, r.Unused[0].Reason)
+			because = printable.Text(r.Unused[0].Where) + ": the pod is not used: " + r.Unused[0].Reason
 		}
 		return errors.New(because + "\nGive measure what this command prints:\n  kubectl get pods,events -n " +
 			"NAMESPACE -o json")
@@ -213,6 +213,18 @@ func (o *manifestFlags) measure(cmd *cobra.Command, files []input.File, options 
 		options.Profiles, nodes.Profiles = versions, versions
 	}
 	var err error
-	options.Measured, err = readMeasured(cmd, o.measured, files, nodes)
-	return err
+	if options.Measured, err = readMeasured(cmd, o.measured, files, nodes); err != nil {
+		return err
+	}
+	options.RequireMeasured = o.requireMeasured
+	if options.Measures(files) || o.measured == "" && !o.requireMeasured {
+		return nil
+	}
+	err = fmt.Errorf("no workload of the manifests is measured%s: a workload is found by its kind, namespace and name",
+		map[bool]string{true: " in " + printable.Text(o.measured)}[o.measured != ""])
+	if o.requireMeasured {
+		return err
+	}
+	warn(cmd.ErrOrStderr(), err.Error())
+	return nil
 }

@@ -286,7 +286,7 @@ func TestAction(t *testing.T) {
 	others.reuse(first)
 	others.inputs = map[string]string{"manifests": "deploy\ngone", "fail-on": "error"}
 	if step := others.run(); step != "" || others.outputs["passed"] != "true" ||
-		!strings.Contains(others.log, "passed over deploy/values.yaml") {
+		!strings.Contains(others.log, "(deploy/values.yaml)") {
 		t.Errorf("the step %q failed; outputs %v\n%s", step, others.outputs, others.log)
 	}
 
@@ -412,6 +412,10 @@ func testPullRequests(t *testing.T, first *job) {
 			".probesim.yaml": "baseline: ../../known.json\n"},
 			map[string]string{"deploy/a.yaml": manifest("", wrong)}, nil, false, "",
 			"must be a file in the directory of this file"},
+		"invalid in its base": {map[string]string{"deploy/a.yaml": "apiVersion: v1\nkind: Pod\nspec: {}\n",
+			"deploy/b.yaml": manifest("", quick)},
+			map[string]string{"deploy/a.yaml": manifest("", quick), "deploy/b.yaml": manifest("", slow)}, nil, true,
+			"worse", "deploy/a.yaml is invalid in its base"},
 		"Windows line ends": {map[string]string{"deploy/a.yaml": manifest("", quick)},
 			map[string]string{"deploy/a.yaml": manifest("", slow)},
 			map[string]string{"manifests": "deploy\r\n", "fail-on": "error\r", "kubernetes": "v1.37\r",

@@ -30,15 +30,19 @@ const (
 )
 
 // Each calls visit for each workload of the files. A pod that stands for its workload has the name
-// of the workload. The error is of type scenarios.Errors. It lists those of the manifests and of
-// visit.
-func Each(files []input.File, visit func(input.File, *manifests.Workload) scenarios.Errors) error {
+// of the workload. Each returns the other objects of the files. The error is of type
+// scenarios.Errors. It lists those of the manifests and of visit.
+func Each(files []input.File, visit func(input.File, *manifests.Workload) scenarios.Errors) (others []Unchecked,
+	err error) {
 	var all scenarios.Errors
 	for _, f := range files {
 		m, err := manifests.Read(f.Name, f.Data)
 		if list, invalid := errors.AsType[scenarios.Errors](err); invalid {
 			all = append(all, list...)
 			continue
+		}
+		for _, o := range m.Unchecked {
+			others = append(others, Unchecked{f.Name, o})
 		}
 		for i := range m.Workloads {
 			w := &m.Workloads[i]
@@ -49,9 +53,15 @@ func Each(files []input.File, visit func(input.File, *manifests.Workload) scenar
 		}
 	}
 	if len(all) == 0 {
-		return nil
+		return others, nil
 	}
-	return all
+	return others, all
+}
+
+// Unchecked is an object of a file that is no workload.
+type Unchecked struct {
+	File string
+	manifests.Unchecked
 }
 
 // KnowContainers returns an error about the first of some names of containers that no workload of
@@ -59,7 +69,7 @@ func Each(files []input.File, visit func(input.File, *manifests.Workload) scenar
 // Without a valid workload there is no error.
 func KnowContainers(files []input.File, names []string) error {
 	var known []string
-	_ = Each(files, func(_ input.File, w *manifests.Workload) scenarios.Errors {
+	_, _ = Each(files, func(_ input.File, w *manifests.Workload) scenarios.Errors {
 		for c := range podutil.Containers(&w.Pod.Spec) {
 			known = append(known, c.Name, w.Name+"/"+c.Name, w.Pod.Namespace+"/"+w.Name+"/"+c.Name)
 		}

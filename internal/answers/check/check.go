@@ -61,6 +61,7 @@ type Checker struct {
 	options   Options
 	workloads []*workload
 	results   []*result // one for each container and version
+	others    []Other
 }
 
 // workload is a workload with the results for its containers.
@@ -87,7 +88,11 @@ func New(files []input.File, o Options) (*Checker, error) {
 		o.Profiles = []profile.Profile{profile.Newest()}
 	}
 	c := &Checker{options: o}
-	return c, workloads.Each(files, c.add)
+	others, err := workloads.Each(files, c.add)
+	for _, o := range others {
+		c.others = append(c.others, Other{o.Kind, o.Name, o.File, o.Line, o.Template})
+	}
+	return c, err
 }
 
 // add adds the tasks for a workload.
@@ -142,6 +147,15 @@ func (o *Options) UnknownContainers(files []input.File) error {
 		named = append(named, q.Container)
 	}
 	return workloads.KnowContainers(files, named)
+}
+
+// Measures reports whether something is measured of a workload of the files.
+func (o *Options) Measures(files []input.File) (found bool) {
+	_, _ = workloads.Each(files, func(_ input.File, w *manifests.Workload) scenarios.Errors {
+		found = found || len(o.measured(w.Kind, w.Pod.Namespace, w.Name)) > 0
+		return nil
+	})
+	return found
 }
 
 // Workloads returns the number of workloads.

@@ -4,6 +4,10 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
+
+	"probesim.dev/internal/value"
+	"probesim.dev/trace"
 )
 
 // Ignore is a list of findings that some files ignore.
@@ -57,7 +61,12 @@ func (c *Checker) sortOut(w *workload, out *Container) {
 		case own || slices.Contains(ignored, f.ID):
 			out.Ignored = append(out.Ignored, f)
 		case c.options.Baseline.has(w, out.Name, &f):
-			out.Known = append(out.Known, f)
+			if !c.options.Baseline.find(w).container(out.Name).better(out, &f) {
+				out.Known = append(out.Known, f)
+				break
+			}
+			f.Message += " It is worse than in the baseline."
+			left = append(left, f)
 		default:
 			left = append(left, f)
 		}
@@ -71,6 +80,38 @@ func (r *Report) has(w *workload, container string, f *Finding) bool {
 	same := func(o Finding) bool { return o.ID == f.ID && o.Field == f.Field && o.Severity.AtLeast(f.Severity) }
 	c := r.find(w).container(container)
 	return c != nil && (slices.ContainsFunc(c.Findings, same) || slices.ContainsFunc(c.Known, same))
+}
+
+// tolerance is how much a limit may differ between two versions of probesim.
+const tolerance = value.Seconds(100 * time.Millisecond)
+
+// better reports whether a figure that a finding is about is better than that of another result for
+// the container: a share of starts that come up, the time to exit, or a row of the probe.
+func (c *Container) better(o *Container, f *Finding) bool {
+	switch {
+	case f.ID == StartKilled && c.StartShare != nil && o.StartShare != nil && *c.StartShare > *o.StartShare:
+		return true
+	case f.ID == ShortGrace && c.Deleted != nil && o.Deleted != nil &&
+		c.Deleted.SIGKILL-c.Deleted.SIGTERM > o.Deleted.SIGKILL-o.Deleted.SIGTERM:
+		return true
+	}
+	about := func(id RowID) bool {
+		return slices.ContainsFunc(id.Probes(),
+			func(p trace.Probe) bool { return strings.Contains(f.Field, string(p)+"Probe") })
+	}
+	for _, l := range c.Limits {
+		if slices.ContainsFunc(o.Limits,
+			func(other Limit) bool { return other.Row == l.Row && about(l.Row) && other.Always < l.Always-tolerance }) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(c.Times, func(t Time) bool {
+		return slices.ContainsFunc(o.Times,
+			func(other Time) bool {
+				return other.Row == t.Row && about(t.Row) && other.Worst > t.Worst &&
+					differ(time.Duration(t.Worst), time.Duration(other.Worst))
+			})
+	})
 }
 
 // ignores reports whether a report ignores a kind of finding of a container.

@@ -18,6 +18,16 @@ type Report struct {
 	Stop      *value.Interval `json:"stop,omitempty"` // and from SIGTERM to their exit
 	Verdict   Verdict         `json:"verdict"`
 	Workloads []Workload      `json:"workloads"`
+	Others    []Other         `json:"others,omitempty"` // objects that are not checked
+}
+
+// Other is an object that is not checked.
+type Other struct {
+	Kind     string `json:"kind"`
+	Name     string `json:"name"`
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Template string `json:"template,omitempty"` // path of the pod template in it, if it has one
 }
 
 // Workload is the result for an object that creates pods.

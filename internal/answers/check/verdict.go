@@ -22,7 +22,7 @@ type Verdict struct {
 	Known      int `json:"known"`   // findings of Options.Baseline
 	Required   int `json:"required"`
 	NotMet     int `json:"notMet"`     // of the requirements
-	NotChecked int `json:"notChecked"` // workloads with a problem
+	NotChecked int `json:"notChecked"` // workloads with a problem, and other objects with a pod template
 	// NoReadiness are the names of the workloads whose pods are Ready as soon as they run, because
 	// no container has a readiness probe, except perhaps sidecars. NoProbes are those of them
 	// without any probe. Neither has workloads that end, such as a Job.
@@ -85,6 +85,11 @@ func (r *Report) Judge() {
 		}
 		for k := range w.Containers {
 			v.add(name, &w.Containers[k], several(w))
+		}
+	}
+	for _, o := range r.Others {
+		if o.Template != "" {
+			v.NotChecked++
 		}
 	}
 	slices.SortStableFunc(v.Findings, func(a, b Group) int {

@@ -64,7 +64,7 @@ type Container struct {
 	RenamedFrom string   `json:"renamedFrom,omitempty"`
 	Paired      *Pairing `json:"paired,omitempty"` // why two containers are compared although their names differ
 	// Lost are the types of the probes that the container had before. It still exists, without
-	// them.
+	// them, or the whole workload is gone.
 	Lost []string `json:"lost,omitempty"`
 	// Replaced says that the pod no longer has the container, and has another new one, which may do
 	// its work.
@@ -116,6 +116,9 @@ func Compare(before, after *check.Report) *Report {
 	for _, w := range pairs.before {
 		removed := workload(w, nil)
 		removed.unsettled = len(pairs.after) > 0
+		for i := range w.Containers {
+			removed.Containers[i].Lost = lost(&w.Containers[i], &check.Container{})
+		}
 		r.Workloads = append(r.Workloads, removed)
 	}
 	return r
@@ -342,8 +345,8 @@ func without(list, other []check.Finding) []check.Finding {
 }
 
 // Worse reports whether a row of a container got worse, a container lost a probe or was replaced,
-// or a run of a scenario got worse. A workload or a container that is gone is not worse: it is no
-// longer at risk.
+// or a run of a scenario got worse. The probes of a workload that is gone are lost: it may have
+// become something that is not checked. A container that is gone from its pod is not worse.
 func (r *Report) Worse() bool {
 	for _, c := range r.containers() {
 		if len(c.Lost) > 0 || c.Replaced || slices.ContainsFunc(c.Rows,

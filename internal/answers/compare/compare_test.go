@@ -109,7 +109,8 @@ func as(kind string, w check.Workload) check.Workload {
 }
 
 // A workload with another name or kind matches by the rules of match, and a container with another
-// name by those of renames. A container that keeps existing without its probes loses them.
+// name by those of renames. A container that keeps existing without its probes loses them, and so
+// does a workload that is gone.
 func TestRenames(t *testing.T) {
 	list := func(w ...check.Workload) []check.Workload { return w }
 	for name, test := range map[string]struct {
@@ -129,7 +130,7 @@ func TestRenames(t *testing.T) {
 			false},
 		"two candidates": {list(pod("a", "x=i liveness")), list(pod("b", "x=i liveness"), pod("c", "x=i")),
 			[]string{"Deployment a/b, container x (added)", "Deployment a/c (added): no probes",
-				"Deployment a/a, container x (removed)"}, false},
+				"Deployment a/a, container x (removed): loses liveness"}, true},
 		"the only workloads": {list(pod("a", "x=i liveness")), list(as("Job", pod("b", "y=j liveness"))),
 			[]string{"Job a/b (compared with Deployment a/a), container y (compared with x)"}, false},
 		"the last of a kind": {list(pod("a", "x=i liveness"), pod("c", "x=i")), list(pod("b", "x=j"), pod("c", "x=i")),
@@ -138,16 +139,16 @@ func TestRenames(t *testing.T) {
 		"the last of two kinds": {list(pod("a", "x=i liveness"), pod("c", "x=i")),
 			list(as("Job", pod("b", "x=j liveness")), pod("c", "x=i")),
 			[]string{"Job a/b, container x (added)", "Deployment a/c: no probes",
-				"Deployment a/a, container x (removed)"}, false},
+				"Deployment a/a, container x (removed): loses liveness"}, true},
 		"another kind": {list(pod("a", "x=i liveness")), list(as("Job", pod("a", "x=j"))),
 			[]string{"Job a/a (was Deployment a/a), container x: loses liveness"}, true},
 		"one kind of two": {list(pod("a", "x=i liveness"), as("Job", pod("a", "x=j liveness"))),
 			list(as("Job", pod("a", "x=i liveness"))),
-			[]string{"Job a/a, container x", "Deployment a/a, container x (removed)"}, false},
+			[]string{"Job a/a, container x", "Deployment a/a, container x (removed): loses liveness"}, true},
 		"two other kinds": {list(pod("a", "x=i liveness")),
 			list(as("Job", pod("a", "x=j liveness")), as("CronJob", pod("a", "x=k liveness"))),
 			[]string{"Job a/a, container x (added)", "CronJob a/a, container x (added)",
-				"Deployment a/a, container x (removed)"}, false},
+				"Deployment a/a, container x (removed): loses liveness"}, true},
 		"another name, and a sidecar": {list(pod("a", "x=i:1 liveness"), pod("c", "z=k")),
 			list(pod("c", "z=k"), as("Job", pod("b", "y=i:2", "proxy=p liveness"))),
 			[]string{"Deployment a/c: no probes", "Job a/b (renamed from Deployment a/a), container proxy (added)",
@@ -155,13 +156,15 @@ func TestRenames(t *testing.T) {
 		"the image of all": {list(pod("a", "x=i liveness", "p=p"), pod("b", "x=j liveness", "p=p")),
 			list(pod("c", "x=k liveness", "p=p"), pod("d", "x=l liveness")),
 			[]string{"Deployment a/c, container x (added)", "Deployment a/d, container x (added)",
-				"Deployment a/a, container x (removed)", "Deployment a/b, container x (removed)"}, false},
+				"Deployment a/a, container x (removed): loses liveness",
+				"Deployment a/b, container x (removed): loses liveness"}, true},
 		"one workload becomes two": {list(pod("a", "x=i liveness", "y=j liveness")),
 			list(pod("b", "x=i liveness"), pod("c", "y=j liveness")),
 			[]string{"Deployment a/b, container x (added)", "Deployment a/c, container y (added)",
-				"Deployment a/a, container x (removed)", "Deployment a/a, container y (removed)"}, false},
+				"Deployment a/a, container x (removed): loses liveness",
+				"Deployment a/a, container y (removed): loses liveness"}, true},
 		"the name of two": {list(pod("a", "x=i liveness"), pod("a", "x=j liveness")), list(pod("a", "x=i liveness")),
-			[]string{"Deployment a/a, container x", "Deployment a/a, container x (removed)"}, false},
+			[]string{"Deployment a/a, container x", "Deployment a/a, container x (removed): loses liveness"}, true},
 		"the only container": {list(pod("a", "x=i liveness")), list(pod("a", "y=j")),
 			[]string{"Deployment a/a, container y (compared with x): loses liveness"}, true},
 		"all probes": {list(pod("a", "x=i liveness readiness")), list(pod("a", "x=j")),

@@ -7,6 +7,7 @@ import (
 
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/check/render"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/findings"
@@ -98,7 +99,7 @@ func (c *Container) ChangedProbes() []string {
 		of := func(list []check.Probe) string {
 			for _, p := range list {
 				if p.Type == kind {
-					return fmt.Sprintf("%-9s  %s", kind, p.Text)
+					return fmt.Sprintf("%-9s  %s", kind, printable.Text(p.Text))
 				}
 			}
 			return ""

@@ -110,15 +110,18 @@ func (r *Remark) String() string {
 // Remarks returns the remarks about a container.
 func (w *Workload) Remarks(c *Container) []*Remark {
 	switch {
+	case len(c.Lost) > 0 && w.Change == Removed:
+		text := "the manifest no longer has this " + w.Kind + "."
+		if w.unsettled {
+			text += " If a new workload takes its place, compare does not know which one."
+		}
+		return []*Remark{{text, true}}
 	case len(c.Lost) > 0:
 		probes := printable.And(c.Lost) + " " + printable.Plural(len(c.Lost), "probe")
 		return []*Remark{{"the container loses its " + probes + ".", true}}
 	case c.Replaced:
 		return []*Remark{{"the pod has another new container instead, and no limit or time of this one is left to " +
 			"compare.", true}}
-	case c.Change == Removed && w.unsettled:
-		return []*Remark{{"the manifest no longer has this " + w.Kind +
-			". If a new workload takes its place, compare does not know which one.", false}}
 	case c.Change == Removed && w.Change == Removed:
 		return []*Remark{{"the manifest no longer has this " + w.Kind + ".", false}}
 	case c.Change == Removed:

@@ -54,7 +54,8 @@ func New(files []input.File, o check.Options) (*Tuner, error) {
 	for _, p := range o.Profiles {
 		t.report.Kubernetes = append(t.report.Kubernetes, p.Version)
 	}
-	return t, workloads.Each(files, t.add)
+	_, err := workloads.Each(files, t.add)
+	return t, err
 }
 
 func (t *Tuner) add(f input.File, w *manifests.Workload) scenarios.Errors {

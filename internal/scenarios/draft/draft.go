@@ -93,8 +93,8 @@ func checkManifest(o Options, m *manifests.File) error {
 		return nil
 	}
 	has := "the file is empty"
-	if len(m.Others) > 0 {
-		has = "the file has only " + strings.Join(m.Others[:min(len(m.Others), 10)], ", ")
+	if len(m.Unchecked) > 0 {
+		has = "the file has only " + printable.Some(manifests.KindsOf(m.Unchecked), 10)
 	}
 	return fmt.Errorf("no workload in %s: %s. A scenario needs at least one of %s", file, printable.Text(has),
 		manifests.Workloads)

@@ -250,7 +250,7 @@ func TestFileNames(t *testing.T) {
 func TestRejectedManifests(t *testing.T) {
 	for _, test := range []struct{ manifest, want string }{
 		{"", "no workload in m.yaml: the file is empty. A scenario needs at least one of Pod, Deployment, " +
-			"StatefulSet, DaemonSet, ReplicaSet, Job, CronJob"},
+			"StatefulSet, DaemonSet, ReplicaSet, ReplicationController, Job, CronJob"},
 		{"{apiVersion: v1, kind: Service}", "no workload in m.yaml: the file has only Service. A scenario"},
 		{"{apiVersion: v1, kind: Pod", "m.yaml:1:1: "},
 		{pod("web", "{containers: [{name: app, imag: x}]}"), `unknown field (did you mean "image"?)`},

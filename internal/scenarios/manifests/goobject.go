@@ -16,8 +16,9 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// APIObject is an API object that creates pods: a *Pod of core/v1, a *Deployment, *StatefulSet,
-// *DaemonSet or *ReplicaSet of apps/v1, or a *Job or *CronJob of batch/v1.
+// APIObject is an API object that creates pods: a *Pod or *ReplicationController of core/v1, a
+// *Deployment, *StatefulSet, *DaemonSet or *ReplicaSet of apps/v1, or a *Job or *CronJob of
+// batch/v1.
 type APIObject interface {
 	metav1.Object
 	runtime.Object

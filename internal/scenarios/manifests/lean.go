@@ -33,8 +33,11 @@ func (l *listed) revision() (r struct {
 }) {
 	meta := metav1.ObjectMeta{Namespace: l.Metadata.Namespace, Name: l.Metadata.Name, Labels: l.Metadata.Labels,
 		OwnerReferences: l.Metadata.OwnerReferences}
-	if l.Kind == "Pod" && metav1.GetControllerOfNoCopy(&meta) != nil {
-		r.by, r.hash = OwnerOf(&meta)
+	if l.Kind != "Pod" || metav1.GetControllerOfNoCopy(&meta) == nil {
+		return r
+	}
+	if by, hash := OwnerOf(&meta); hash != "" || KindNamed(by.Kind) != nil { // else its pods can differ
+		r.by, r.hash = by, hash
 	}
 	return r
 }

@@ -109,7 +109,11 @@ func (f *Objects) object(n, apiVersion, kind *strict.Node) {
 			f.items(n, nil, nil)
 		}
 	case w == nil:
-		f.others = append(f.others, n)
+		if checkKind(n, apiVersion, kind) {
+			f.others = append(f.others, n)
+		} else {
+			f.refuse(n)
+		}
 	case !apiVersionIs(apiVersion, kind, w.APIVersion):
 		if !isList {
 			f.refuse(n)
@@ -226,19 +230,9 @@ func (f *Objects) manifest(n *strict.Node, kind *workloadKind) {
 // NoWorkload says that the file has neither a Scenario nor a workload, and what it has instead. The
 // text continues an error.
 func (f *Objects) NoWorkload() string {
-	const most = 5
-	var kinds []string
-	for _, n := range f.others {
-		if kind := n.Field("kind").Value; !slices.Contains(kinds, kind) {
-			kinds = append(kinds, kind)
-		}
-	}
 	has := "it has no objects"
-	if len(kinds) > 0 {
-		has = "it has only " + strings.Join(kinds[:min(len(kinds), most)], ", ")
-	}
-	if len(kinds) > most {
-		has += ", …"
+	if kinds := KindsOf(f.unchecked()); len(kinds) > 0 {
+		has = "it has only " + printable.Some(kinds, 5)
 	}
 	return ", and no workload: " + has + "; a workload is a " + Workloads
 }

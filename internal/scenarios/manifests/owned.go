@@ -2,11 +2,13 @@ package manifests
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 )
 
@@ -39,45 +41,47 @@ func OwnerOf(pod *metav1.ObjectMeta) (of Owner, hash string) {
 	return of, hash
 }
 
-// unowned returns the workloads of a file without the objects that another workload made: those of
-// a live cluster, such as the ReplicaSets and pods of a Deployment. If the file does not have a
-// workload, the newest of its pods stands for it, or else its newest other object.
+// unowned returns the workloads of a file without the pods, ReplicaSets and Jobs that another one
+// made: those of a live cluster. If the file does not have a workload, the newest of its pods
+// stands for it, or else the newest other object that it made. Where a workload makes pods of
+// several kinds, as a Workflow does, one of each kind is a workload of its own.
 func (f *Objects) unowned() (list []*Object, owners map[*Object]*Owner) {
 	var all []owned
-	for _, m := range f.Manifests {
-		all = append(all, owned{Object: m, own: Owner{m.Kind.Kind, m.Namespace(), m.Name}, by: m.controller()})
-	}
 	parents := map[Owner]*owned{}
+	for _, m := range f.Manifests {
+		o := owned{Object: m, own: Owner{m.Kind.Kind, m.Namespace(), m.Name}}
+		o.by, o.hash = m.controller()
+		all = append(all, o)
+	}
 	for i := range all {
 		parents[all[i].own] = &all[i]
 	}
-	stand := map[Owner]*owned{}
+	type group struct {
+		by    Owner
+		shape string
+	}
+	made, stand, shapes := make([]group, len(all)), map[group]*owned{}, map[Owner]int{}
 	for i := range all {
 		m := &all[i]
-		for range all { // a circle of owners ends too
-			parent := parents[m.by]
-			// getJobName in pkg/controller/cronjob/cronjob_controllerv2.go at v1.37.0
-			if i := strings.LastIndex(m.by.Name, "-"); parent == nil && i > 0 && m.by.Kind == "Job" {
-				if by := (Owner{"CronJob", m.by.Namespace, m.by.Name[:i]}); parents[by] != nil {
-					m.by, parent = by, parents[by]
-				}
-			}
-			if parent == nil || parent.by == (Owner{}) {
-				break
-			}
-			m.by = parent.by
+		made[i] = group{m.root(parents), m.shape()}
+		if stand[made[i]] == nil {
+			shapes[made[i].by]++
 		}
-		if m.by != (Owner{}) && parents[m.by] == nil && m.newer(stand[m.by]) {
-			stand[m.by] = m
+		if m.newer(stand[made[i]]) {
+			stand[made[i]] = m
 		}
 	}
 	owners = map[*Object]*Owner{}
 	for i := range all {
-		m := &all[i]
-		if m.by == (Owner{}) {
+		m, by := &all[i], made[i].by
+		switch {
+		case by == (Owner{}):
 			list = append(list, m.Object)
-		} else if stand[m.by] == m {
-			list, owners[m.Object] = append(list, m.Object), &m.by
+		case parents[by] == nil && stand[made[i]] == m:
+			list = append(list, m.Object)
+			if shapes[by] == 1 {
+				owners[m.Object] = &made[i].by
+			}
 		}
 	}
 	return list, owners
@@ -87,6 +91,55 @@ func (f *Objects) unowned() (list []*Object, owners map[*Object]*Owner) {
 type owned struct {
 	*Object
 	own, by Owner
+	hash    string // identifies the revision of the workload; empty if unknown
+}
+
+// root returns the workload at the end of the chain of owners. An object has none if its owners are
+// a circle, or if the pods of its workload have other containers, unless they are of an older
+// revision.
+func (m *owned) root(parents map[Owner]*owned) Owner {
+	by := m.by
+	for range len(parents) + 1 {
+		parent := parents[by]
+		// getJobName in pkg/controller/cronjob/cronjob_controllerv2.go at v1.37.0
+		if i := strings.LastIndex(by.Name, "-"); parent == nil && i > 0 && by.Kind == "Job" {
+			if cron := (Owner{"CronJob", by.Namespace, by.Name[:i]}); parents[cron] != nil {
+				by, parent = cron, parents[cron]
+			}
+		}
+		switch {
+		case parent == nil:
+			return by
+		case parent.Kind.Template == "" || m.hash == "" && !parent.makes(m.Object):
+			return Owner{}
+		case parent.by == (Owner{}):
+			return by
+		}
+		by = parent.by
+	}
+	return Owner{}
+}
+
+// makes reports whether a pod of the workload, or an object with its template, has the containers
+// of the workload.
+func (m *Object) makes(o *Object) bool {
+	made := o.containers("name")
+	return !slices.ContainsFunc(m.containers("name"), func(name string) bool { return !slices.Contains(made, name) })
+}
+
+// containers returns a field of each container.
+func (m *Object) containers(field string) []string {
+	return printable.Words(m.Root().Find("spec.containers").Items,
+		func(n *strict.Node) string { return valueOf(n.Field(field)) })
+}
+
+// shape tells the pods of a workload apart whose kind may make different ones: by their containers.
+// It is empty for the kinds of Kubernetes, and for pods of a known revision.
+func (m *owned) shape() string {
+	if m.hash != "" || KindNamed(m.by.Kind) != nil {
+		return ""
+	}
+	return strings.Join(append(m.containers("name"), m.containers("image")...), " ")
 }
 
 // newer reports whether an object stands for its workload rather than another one, which may be
@@ -99,9 +152,10 @@ func (m *owned) newer(o *owned) bool {
 	return valueOf(m.Node.Find(created)) > valueOf(o.Node.Find(created))
 }
 
-// controller returns the workload that made the object, or nothing. It reads no more than that of
-// the object, which need not be valid.
-func (m *Object) controller() Owner {
+// controller returns the workload that made the object, and the hash of its revision, or nothing.
+// Only pods, ReplicaSets, and the Jobs of a CronJob are made by another workload. It reads no more
+// than that of the object, which need not be valid.
+func (m *Object) controller() (of Owner, hash string) {
 	meta := metav1.ObjectMeta{Namespace: m.Namespace(), Name: m.Name, Labels: map[string]string{}}
 	labels := m.Node.Find("metadata.labels")
 	for i, key := range labels.Keys {
@@ -113,9 +167,10 @@ func (m *Object) controller() Owner {
 				metav1.OwnerReference{Kind: n.Field("kind").Value, Name: n.Field("name").Value, Controller: new(true)})
 		}
 	}
-	of, _ := OwnerOf(&meta)
-	if of == (Owner{"Pod", meta.Namespace, meta.Name}) {
-		return Owner{}
+	of, hash = OwnerOf(&meta)
+	isMade := m.Kind.Kind == "Pod" || m.Kind.Kind == "ReplicaSet" || m.Kind.Kind == "Job" && of.Kind == "CronJob"
+	if !isMade || of == (Owner{"Pod", meta.Namespace, meta.Name}) {
+		return Owner{}, ""
 	}
-	return of
+	return of, hash
 }

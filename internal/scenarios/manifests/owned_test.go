@@ -60,7 +60,19 @@ func TestOwned(t *testing.T) {
 		{"a static pod", live("Pod", "etcd-n1", "Node/n1", 1, ""), "Pod etcd-n1"},
 		{"a pod alone", live("Pod", "web", "", 1, ""), "Pod web"},
 		{"a circle", live("ReplicaSet", "a", "ReplicaSet/b", 1, "") + live("ReplicaSet", "b", "ReplicaSet/a", 1, ""),
-			""},
+			"ReplicaSet a, ReplicaSet b"},
+		{"its own owner", live("Deployment", "web", "Deployment/web", 1, ""), "Deployment web"},
+		{"Deployments of an operator", live("Deployment", "a", "ArgoCD/argo", 1, "") +
+			live("Deployment", "b", "ArgoCD/argo", 2, ""), "Deployment a, Deployment b"},
+		{"a pod of a pod", live("Pod", "web", "", 1, "") + live("Pod", "other", "Pod/web", 1, ""),
+			"Pod other, Pod web"},
+		{"a pod with other containers than its owner", deployment +
+			strings.Replace(live("Pod", "x", "Deployment/web", 1, ""), "name: app, image", "name: db, image", 1),
+			"Deployment web, Pod x"},
+		{"pods of one operator", live("Pod", "a", "Kafka/k", 1, "") + live("Pod", "b", "Kafka/k", 2, ""),
+			"Pod a for Kafka k"},
+		{"different pods of a Workflow", live("Pod", "a", "Workflow/w", 1, "") +
+			strings.Replace(live("Pod", "b", "Workflow/w", 2, ""), "image: i", "image: j", 1), "Pod a, Pod b"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m, err := manifests.Read("live.yaml", []byte(test.text))

@@ -81,8 +81,8 @@ func (w *Workload) PodNode() *strict.Node { return w.root }
 // File is the content of a file of manifests.
 type File struct {
 	Workloads []Workload
-	Others    []string // kinds of the other objects, in the order of the file, without repetition
-	Scenarios int      // number of Scenario documents
+	Unchecked []Unchecked // the other objects, in the order of the file
+	Scenarios int         // number of Scenario documents
 	Services  []Service
 }
 
@@ -116,17 +116,13 @@ func Read(name string, data []byte) (*File, error) {
 			w.Ref = w.Pod.Namespace + "/" + w.Name
 		}
 	}
-	seen := map[string]bool{}
 	for _, n := range f.others {
 		checkAnnotations(n)
 		if isService(n) {
 			m.Services = append(m.Services, serviceIn(n))
 		}
-		if kind := n.Field("kind").Value; !seen[kind] {
-			seen[kind] = true
-			m.Others = append(m.Others, kind)
-		}
 	}
+	m.Unchecked = f.unchecked()
 	m.disruptionBudgets(f.others)
 	return m, errs.Err()
 }
@@ -229,6 +225,15 @@ var Kinds = []workloadKind{
 	{"apps/v1", "ReplicaSet", "spec.template", "spec.replicas", restartAlways,
 		typed(func(m *Object, o *appsv1.ReplicaSet) {
 			m.controlled(&o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas, o.Spec.Selector)
+		})},
+	{"v1", "ReplicationController", "spec.template", "spec.replicas", restartAlways,
+		typed(func(m *Object, o *v1.ReplicationController) {
+			template := cmp.Or(o.Spec.Template, &v1.PodTemplateSpec{})
+			selector := o.Spec.Selector
+			if len(selector) == 0 { // pkg/apis/core/v1/defaults.go at v1.37.0
+				selector = template.Labels
+			}
+			m.controlled(&o.ObjectMeta, template, o.Spec.Replicas, &metav1.LabelSelector{MatchLabels: selector})
 		})},
 	{"batch/v1", "Job", "spec.template", "spec.parallelism", restartOfJobs, typed(func(m *Object, o *batchv1.Job) {
 		admission.DefaultJob(o)

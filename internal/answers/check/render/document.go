@@ -8,6 +8,7 @@ import (
 
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/show/document"
 )
 
@@ -26,7 +27,31 @@ func Document(r *check.Report) *document.Document {
 	for i := range r.Workloads {
 		workload(d, r, &r.Workloads[i])
 	}
+	others(d, r)
 	return d
+}
+
+// others names the objects that are not checked.
+func others(d *document.Document, r *check.Report) {
+	d.Gap()
+	var rest []manifests.Unchecked
+	for i := range r.Others {
+		o := &r.Others[i]
+		if o.Template == "" {
+			rest = append(rest, manifests.Unchecked{Kind: o.Kind})
+			continue
+		}
+		d.Text(document.Warn, fmt.Sprintf("%s:%d: %s", o.File, o.Line, NotChecked(o)))
+	}
+	if len(rest) > 0 {
+		d.Text(document.Dim, "Not checked: "+printable.Some(manifests.KindsOf(rest), 10))
+	}
+}
+
+// NotChecked says that an object with a pod template is not checked.
+func NotChecked(o *check.Other) string {
+	return fmt.Sprintf("%s %s is not checked: its pod template is in %s, which check does not read.", o.Kind, o.Name,
+		o.Template)
 }
 
 var styles = map[check.Severity]document.Style{check.Error: document.Bad, check.Warning: document.Warn,

@@ -8,10 +8,11 @@ import (
 )
 
 // The rules besides those of findings: requirements that are not met, annotations that differ from
-// the command line, and workloads without a readiness probe.
+// the command line, workloads without a readiness probe, and pod templates that are not checked.
 const (
 	requirementRule = "requirement"
 	readinessRule   = "readiness-missing"
+	notCheckedRule  = "not-checked"
 )
 
 // rules are the rules of Findings.
@@ -24,7 +25,9 @@ func rules() (list []findings.Rule) {
 		findings.Rule{ID: requirementRule, Text: "A requirement is not met.",
 			Help: "The value of the row misses what --require or the annotation probesim.dev/require says."},
 		findings.Rule{ID: readinessRule, Joined: true, Text: "No container of the workload has a readiness probe.",
-			Help: "The pods are Ready as soon as they run, and get traffic before their program is up."})
+			Help: "The pods are Ready as soon as they run, and get traffic before their program is up."},
+		findings.Rule{ID: notCheckedRule, Text: "An object with a pod template is not checked.",
+			Help: "Check the pods that it makes: kubectl get pods -o json | probesim check -"})
 }
 
 // Findings returns the findings, the requirements that are not met, and the workloads without a
@@ -72,6 +75,16 @@ func Findings(r *check.Report, failOn check.Severity) *findings.List {
 			list.Require(findings.Finding{File: v.File, Line: v.Line, Column: v.Column, Title: title,
 				Message: Requirement(v), Command: RequirementCommand(v)}, v.Requirement, v.Met)
 		}
+	}
+	for i := range r.Others {
+		o := &r.Others[i]
+		if o.Template == "" {
+			continue
+		}
+		f := findings.Finding{Rule: notCheckedRule, Level: findings.Warning, File: o.File, Line: o.Line,
+			Title: o.Kind + " " + o.Name, Message: NotChecked(o)}
+		list.Cases = append(list.Cases, findings.Case{Name: f.Title, File: o.File, Line: o.Line,
+			Findings: []findings.Finding{f}, Skipped: f.Message})
 	}
 	return list
 }

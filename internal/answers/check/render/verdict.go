@@ -43,11 +43,15 @@ func Counts(v *check.Verdict) string {
 // Headline answers in one line.
 func Headline(r *check.Report) string {
 	v := &r.Verdict
+	counts := Counts(v)
+	if n := len(passedOver(r)); n > 0 {
+		counts += ", " + printable.Count(n, "sidecar") + " left out"
+	}
 	if len(r.Workloads) == 1 {
-		return r.Workloads[0].Title() + ": " + Counts(v)
+		return r.Workloads[0].Title() + ": " + counts
 	}
 	return fmt.Sprintf("%s, %s: %s", printable.Count(v.Workloads, "workload"),
-		printable.Count(v.Containers, "container"), Counts(v))
+		printable.Count(v.Containers, "container"), counts)
 }
 
 // Unready says which workloads are Ready as soon as they run, in sentences, or returns nothing.
