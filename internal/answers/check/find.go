@@ -190,7 +190,7 @@ func startKilled(r *result) []Finding {
 	always, longest := FormatDown(limit.Least), seconds(start.Max)
 	runs := fmt.Sprintf("%d x %ds", p.FailureThreshold, p.PeriodSeconds)
 	f := Finding{ID: StartKilled, Severity: Error, Field: string(killer) + "Probe.failureThreshold",
-		Fix: r.allowStart(start.Max, limit.Least), App: []string{r.app("start %s", start)}}
+		fixes: r.allowStart(start.Max, limit.Least), allows: start.Max, App: []string{r.app("start %s", start)}}
 	switch tooLong := limit.Least < start.Max; {
 	case tooLong && measured != nil && measured.Used && measured.Slowest <= value.Seconds(limit.Least):
 		f.ID, f.Severity = StartTight, Warning
@@ -222,34 +222,21 @@ func startKilled(r *result) []Finding {
 	return []Finding{f}
 }
 
-// allowStart says which change lets a start of some length come up with a margin of a period. The
-// longest start that always comes up today is least.
-func (r *result) allowStart(longest, least time.Duration) string {
+// allowStart returns changes that let a start of some length come up with a margin. The longest
+// start that always comes up today is least.
+func (r *result) allowStart(longest, least time.Duration) []fix {
 	killer := r.killer()
 	if killer == trace.Liveness {
-		return startupProbeFor(longest)
+		return []fix{r.startupProbeFor(longest)}
 	}
 	p := r.Probe(killer)
 	period := time.Duration(p.PeriodSeconds) * time.Second
-	return change(killer, "failureThreshold", p.FailureThreshold, p.FailureThreshold+
-		periodsFor(longest+period-least, period))
-}
-
-// startupProbeFor says how to add a startup probe that always allows starts of some length, with a
-// margin of a period.
-func startupProbeFor(longest time.Duration) string {
-	const period = 5 * time.Second
-	return fmt.Sprintf("add a startup probe (every %ds, %d failures)", period/time.Second,
-		2+periodsFor(longest, period))
+	return []fix{change(killer, "failureThreshold", p.FailureThreshold, p.FailureThreshold+
+		periodsFor(withMargin(longest, period)-least, period))}
 }
 
 // periodsFor returns the least number of periods that are as long as a time.
 func periodsFor(d, period time.Duration) int32 { return int32(max(0, (d+period-1)/period)) }
-
-// change says how to change a field of a probe.
-func change(p trace.Probe, field string, from, to int32) string {
-	return fmt.Sprintf("%sProbe.%s %d -> %d", p, field, from, to)
-}
 
 // usualFormula is the usual formula for the limit of a start.
 func usualFormula(p *v1.Probe) time.Duration {
@@ -276,11 +263,12 @@ func noStartupProbe(r *result) []Finding {
 		limit.Least == bounds.Never {
 		return nil
 	}
+	longest := max(100*time.Second, limit.Least) // two minutes with the margin
 	return []Finding{{ID: NoStartupProbe, Severity: Note,
 		Message: fmt.Sprintf("There is no startup probe: the liveness probe can stop a start that takes more than %s, "+
 			"and always stops one of over %s.", FormatDown(limit.Least), FormatUp(limit.Greatest)),
 		Summary: fmt.Sprintf("a start of over %s can be killed", FormatDown(limit.Least)),
-		weight:  -limit.Least.Seconds(), Fix: startupProbeFor(max(2*time.Minute-10*time.Second, limit.Least)),
+		weight:  -limit.Least.Seconds(), fixes: []fix{r.startupProbeFor(longest)}, allows: longest,
 		Field: "livenessProbe", App: []string{r.app("start %s", seconds(limit.Greatest+time.Millisecond))}}}
 }
 
@@ -428,25 +416,25 @@ func shortRestart(r *result) []Finding {
 				upper(v.Case), FormatDown(v.Least), when, FormatDown(first.Least)),
 			Summary: fmt.Sprintf("%s, the next start can have only %s, not %s", v.Case, FormatDown(v.Least),
 				FormatDown(first.Least)),
-			Fix: r.lengthenRestart(v, first.Least), weight: -v.Least.Seconds(),
+			fixes: r.lengthenRestart(v, first.Least), weight: -v.Least.Seconds(), allows: first.Least,
 			Field: string(r.killer()) + "Probe", App: r.appRestart(bounds.StartCase(v.Case), first.Least)}}
 	}
 	return nil
 }
 
-// lengthenRestart says which change gives a restart the time that the first start has today. It
-// returns an empty string if the startup probe does not limit it.
-func (r *result) lengthenRestart(restart Value, first time.Duration) string {
+// lengthenRestart returns changes that give a restart the time that the first start has today:
+// none if the startup probe does not limit it.
+func (r *result) lengthenRestart(restart Value, first time.Duration) []fix {
 	killer := r.killer()
 	switch {
 	case killer == trace.Liveness:
-		return startupProbeFor(first)
+		return []fix{r.startupProbeFor(first)}
 	case bounds.StartCase(restart.Case) == bounds.AfterLivenessKill:
-		return ""
+		return nil
 	}
 	p := r.Probe(killer)
-	return change(killer, "failureThreshold", p.FailureThreshold, p.FailureThreshold+
-		periodsFor(first-restart.Least, time.Duration(p.PeriodSeconds)*time.Second))
+	return []fix{change(killer, "failureThreshold", p.FailureThreshold, p.FailureThreshold+
+		periodsFor(first-restart.Least, time.Duration(p.PeriodSeconds)*time.Second))}
 }
 
 // muchShorter reports whether a limit is much shorter than another one.
@@ -481,7 +469,7 @@ func (r *result) restartedFirst(after time.Duration, more int32, message string)
 	threshold := r.Probe(trace.Liveness).FailureThreshold
 	return Finding{ID: NoTimeToRecover, Severity: Note, Message: message,
 		Summary: fmt.Sprintf("%s can restart it before it leaves its Service", outageOf(after)),
-		Fix:     change(trace.Liveness, "failureThreshold", threshold, threshold+max(1, more)),
+		fixes:   []fix{change(trace.Liveness, "failureThreshold", threshold, threshold+max(1, more))},
 		Field:   "livenessProbe", weight: -after.Seconds(),
 		App: []string{r.app("down 2m at %s", value.Format(r.warm()))}}
 }
@@ -540,8 +528,7 @@ func execTimeout(r *result) []Finding {
 	var list []Finding
 	for _, p := range trace.ProbeTypes {
 		probe := r.Probe(p)
-		if probe == nil || probe.Exec == nil ||
-			r.container.workload.Has(r.container.path+"."+string(p)+"Probe.timeoutSeconds") {
+		if probe == nil || probe.Exec == nil || probe.TimeoutSeconds > 1 {
 			continue
 		}
 		severity := Warning
@@ -551,22 +538,30 @@ func execTimeout(r *result) []Finding {
 		list = append(list, Finding{ID: ExecTimeout, Severity: severity, Message: fmt.Sprintf(
 			"The command of the %s probe has the default timeout of 1s. If it takes longer, on a busy node for "+
 				"example, the probe fails.", p),
-			Summary: fmt.Sprintf("its %s probe fails if its command takes over 1s", p), Fix: longerTimeout(p, probe),
-			Field: string(p) + "Probe", App: []string{r.app("%s ok in 1.5s at %s", r.asked(p),
+			Summary: fmt.Sprintf("its %s probe fails if its command takes over 1s", p),
+			fixes:   r.longerTimeouts([]trace.Probe{p}, 5),
+			Field:   string(p) + "Probe", App: []string{r.app("%s ok in 1.5s at %s", r.asked(p),
 				value.Format(r.warm()))}})
 	}
 	return list
 }
 
-// longerTimeout says how to give a probe more than the default timeout, and a period that is longer
-// than this.
-func longerTimeout(p trace.Probe, probe *v1.Probe) string {
-	const timeout = 5
-	text := change(p, "timeoutSeconds", probe.TimeoutSeconds, timeout)
-	if probe.PeriodSeconds <= timeout {
-		text += fmt.Sprintf(", periodSeconds %d -> %d", probe.PeriodSeconds, 2*timeout)
+// longerTimeouts returns changes that give probes more than the default timeout: as much as wanted,
+// but less than the period, or else with a period that is longer.
+func (r *result) longerTimeouts(kinds []trace.Probe, want int32) []fix {
+	within := func(p trace.Probe) fix {
+		probe := r.Probe(p)
+		if timeout := min(want, probe.PeriodSeconds-1); timeout > 1 {
+			return change(p, "timeoutSeconds", probe.TimeoutSeconds, timeout)
+		}
+		return change(p, "timeoutSeconds", probe.TimeoutSeconds, 5).
+			and(change(p, "periodSeconds", probe.PeriodSeconds, 10))
 	}
-	return text
+	x := within(kinds[0])
+	for _, p := range kinds[1:] {
+		x = x.and(within(p))
+	}
+	return []fix{x}
 }
 
 // answerTimeout finds probes over the network with the default timeout. It is one finding for all
@@ -575,8 +570,7 @@ func answerTimeout(r *result) []Finding {
 	var kinds []trace.Probe
 	for _, p := range []trace.Probe{trace.Liveness, trace.Readiness, trace.Startup} {
 		probe := r.Probe(p)
-		if probe == nil || probe.HTTPGet == nil && probe.GRPC == nil ||
-			r.container.workload.Has(r.container.path+"."+string(p)+"Probe.timeoutSeconds") {
+		if probe == nil || probe.HTTPGet == nil && probe.GRPC == nil || probe.TimeoutSeconds > 1 {
 			continue
 		}
 		if p == trace.Liveness && probe.FailureThreshold == 1 { // oneFailure says more
@@ -600,18 +594,8 @@ func answerTimeout(r *result) []Finding {
 		Message: fmt.Sprintf("The %s the default timeout of 1s: %s.", listed(kinds), slow),
 		Summary: fmt.Sprintf("%s in a row of over 1s can %s %s", printable.Count(int(first.FailureThreshold), "answer"),
 			verb, of),
-		Fix: longerAnswer(kinds[0], first),
-		App: []string{r.app("%s ok in 1.5s at %s", r.asked(kinds[0]), value.Format(r.warm()))}}}
-}
-
-// longerAnswer says how to give answers more than the default timeout, if possible within the
-// period.
-func longerAnswer(p trace.Probe, probe *v1.Probe) string {
-	timeout := min(3, probe.PeriodSeconds-1)
-	if timeout < 2 {
-		return longerTimeout(p, probe)
-	}
-	return change(p, "timeoutSeconds", probe.TimeoutSeconds, timeout)
+		fixes: r.longerTimeouts(kinds, 3),
+		App:   []string{r.app("%s ok in 1.5s at %s", r.asked(kinds[0]), value.Format(r.warm()))}}}
 }
 
 // listed names probes as the subject of a sentence.
@@ -639,7 +623,7 @@ func oneFailure(r *result) []Finding {
 	return []Finding{{ID: OneFailure, Severity: Warning,
 		Message: fmt.Sprintf("One failure of the liveness probe restarts the container: %s.", failure),
 		Summary: "one failure of its liveness probe restarts it: " + failure,
-		Fix:     change(trace.Liveness, "failureThreshold", 1, 3),
+		fixes:   []fix{change(trace.Liveness, "failureThreshold", 1, 3)},
 		Field:   "livenessProbe.failureThreshold", App: []string{app}}}
 }
 
@@ -678,7 +662,7 @@ func longTimeout(r *result) []Finding {
 		list = append(list, Finding{ID: LongTimeout, Severity: severity,
 			Message: "timeoutSeconds is not less than periodSeconds: while the program hangs, the " + runs + ".",
 			Summary: "while it hangs, its " + runs,
-			Fix:     change(p, "periodSeconds", probe.PeriodSeconds, periodsFor(apart, time.Second)),
+			fixes:   []fix{change(p, "timeoutSeconds", probe.TimeoutSeconds, max(1, probe.PeriodSeconds-1))},
 			Field:   string(p) + "Probe.timeoutSeconds", App: []string{r.app("hang 2m at %s", value.Format(at))}})
 	}
 	return list
@@ -692,48 +676,68 @@ func slowReady(r *result) []Finding {
 	if len(r.rows[Ready]) == 0 {
 		return nil
 	}
-	atMost := r.UntilReady(true)
+	atMost, who := r.UntilReady(true), "A container that is up at once becomes ready only after up to %s. %s"
+	start := r.container.start()
+	if start != nil {
+		atMost = max(r.UntilReady(false), atMost-start.Min)
+		who = "A container that takes " + start.String() + " to start becomes ready only up to %s after that. %s"
+	}
 	waits, field, advice := r.waitsForReady(atMost)
 	if waits < readyIsSlow {
 		return nil
 	}
-	return []Finding{{ID: SlowReady, Severity: Note, Fix: r.sooner(field), Field: field,
-		Message: fmt.Sprintf("A container that is up at once becomes ready only after up to %s. %s", FormatUp(atMost),
-			advice),
+	var app []string
+	if start != nil {
+		app = []string{r.app("start %s", start)}
+	}
+	return []Finding{{ID: SlowReady, Severity: Note, fixes: r.sooner(field), Field: field, App: app,
+		Message: fmt.Sprintf(who, FormatUp(atMost), advice),
 		Summary: fmt.Sprintf("it waits up to %s to become Ready, although it is up", FormatUp(atMost))}}
 }
 
-// sooner says how to change the field that delays Ready, or returns an empty string.
-func (r *result) sooner(field string) string {
+// sooner returns changes of the field that delays Ready. A shorter period keeps how long the
+// program may be away.
+func (r *result) sooner(field string) []fix {
 	for _, p := range trace.ProbeTypes {
-		switch field {
+		switch probe := r.Probe(p); field {
 		case string(p) + "Probe.initialDelaySeconds":
-			return change(p, "initialDelaySeconds", r.Probe(p).InitialDelaySeconds, 0)
+			return []fix{change(p, "initialDelaySeconds", probe.InitialDelaySeconds, 0)}
 		case string(p) + "Probe.successThreshold":
-			return change(p, "successThreshold", r.Probe(p).SuccessThreshold, 1)
+			return []fix{change(p, "successThreshold", probe.SuccessThreshold, 1)}
+		case string(p) + "Probe.periodSeconds":
+			failures := 1 + periodsFor(time.Duration((probe.FailureThreshold-1)*probe.PeriodSeconds), 10)
+			return []fix{change(p, "periodSeconds", probe.PeriodSeconds, 10).
+				and(change(p, "failureThreshold", probe.FailureThreshold, failures))}
 		}
 	}
-	return ""
+	return nil
 }
 
-// waitsForReady returns how long the settings make a container wait until it is ready that is up at
-// once, apart from a period of each probe, and the field that contributes the most, with what would
-// help. The container takes some time at most.
+// waitsForReady returns how long the settings make a container wait until it is ready once it is
+// up, and the field that contributes the most, with what would help. The container takes some time
+// at most. A period counts only if it is known how long a start takes: most programs are up before
+// the first tick.
 func (r *result) waitsForReady(atMost time.Duration) (waits time.Duration, field, advice string) {
-	var longest, delay, successes, periods time.Duration
+	var longest, delay, successes, periods, start time.Duration
+	known := r.container.start()
+	if known != nil {
+		start = known.Min
+	}
 	consider := func(d time.Duration, f, a string) {
 		if d > longest {
 			longest, field, advice = d, f, a
 		}
 	}
 	if p := r.Probe(trace.Startup); p != nil {
-		delay, periods = time.Duration(p.InitialDelaySeconds)*time.Second, time.Duration(p.PeriodSeconds)*time.Second
+		delay = max(0, time.Duration(p.InitialDelaySeconds)*time.Second-start)
+		periods = time.Duration(p.PeriodSeconds) * time.Second
 		consider(delay, "startupProbe.initialDelaySeconds",
 			"Without its delay, the startup probe would find it sooner; "+
 				"its failureThreshold can allow for long starts.")
 	}
 	if p := r.Probe(trace.Readiness); p != nil {
-		own, period := time.Duration(p.InitialDelaySeconds)*time.Second, time.Duration(p.PeriodSeconds)*time.Second
+		own := max(0, time.Duration(p.InitialDelaySeconds)*time.Second-start)
+		period := time.Duration(p.PeriodSeconds) * time.Second
 		consider(own, "readinessProbe.initialDelaySeconds",
 			"Without its delay, the readiness probe would find it sooner; "+
 				"its failures during a start do no harm.")
@@ -743,6 +747,11 @@ func (r *result) waitsForReady(atMost time.Duration) (waits time.Duration, field
 			fmt.Sprintf("The readiness probe needs %d successes, %ds apart.", p.SuccessThreshold, p.PeriodSeconds))
 	}
 	waits = delay + successes
+	if p := r.Probe(trace.Readiness); p != nil && known != nil && p.PeriodSeconds > 10 {
+		consider(periods, "readinessProbe.periodSeconds", fmt.Sprintf(
+			"The readiness probe runs every %ds: a program that is up waits for its next run.", p.PeriodSeconds))
+		waits, periods = waits+periods, 0
+	}
 	hook := func(c v1.Container) bool { return c.Lifecycle != nil && c.Lifecycle.PostStart != nil }
 	if slices.ContainsFunc(r.Container.Pod().Spec.Containers, hook) {
 		at := ""
@@ -779,14 +788,8 @@ func shortGrace(r *result) []Finding {
 	}
 	return []Finding{{ID: ShortGrace, Severity: Warning, Message: message,
 		Summary: fmt.Sprintf("its preStop hook leaves it %s of its grace period", FormatDown(left)),
-		Fix:     r.raiseGrace(stopped + 30*time.Second),
+		fixes:   r.raiseGrace(stopped + 30*time.Second),
 		Field:   "lifecycle.preStop", App: r.appDeleted(left + time.Second)}}
-}
-
-// raiseGrace says which grace period of the pod lasts some time.
-func (r *result) raiseGrace(d time.Duration) string {
-	return fmt.Sprintf("terminationGracePeriodSeconds %d -> %d", *r.simulation.Pod.Spec.TerminationGracePeriodSeconds,
-		periodsFor(d, time.Second))
 }
 
 // untilSIGTERM says what takes a part of the grace period before the stop signal. A restartable
@@ -799,23 +802,30 @@ func (r *result) untilSIGTERM() string {
 	return fmt.Sprintf("The preStop hook takes %s", took)
 }
 
+// StopMargin is how much earlier than SIGKILL a program must exit: the kubelet counts the time of a
+// preStop hook in whole seconds (killContainer in pkg/kubelet/kuberuntime at v1.37.0).
+const StopMargin = time.Second
+
 // killedInStop compares the known time from SIGTERM to the exit with the time until SIGKILL.
 func killedInStop(r *result, stop *value.Interval) []Finding {
 	left := time.Duration(r.deleted.SIGKILL - r.deleted.SIGTERM)
-	if stop.Max <= left {
+	if stop.Max+StopMargin <= left {
 		return nil
+	}
+	severity, kills := Error, "and gets SIGKILL after "+FormatDown(left)
+	if stop.Max <= left {
+		severity, kills = Warning, "and SIGKILL comes after "+FormatDown(left)+": timing decides which is first"
 	}
 	field, because := "", ""
 	if hook := r.container.spec.Lifecycle; hook != nil && hook.PreStop != nil {
 		field, because = "lifecycle.preStop", fmt.Sprintf(" %s of the grace period.", r.untilSIGTERM())
 	}
-	return []Finding{{ID: ShortGrace, Severity: Error, Field: field,
-		Message: fmt.Sprintf("The program takes %s to exit after SIGTERM, and gets SIGKILL after %s.%s", stop,
-			FormatDown(left), because),
+	return []Finding{{ID: ShortGrace, Severity: severity, Field: field,
+		Message: fmt.Sprintf("The program takes %s to exit after SIGTERM, %s.%s", stop, kills, because),
 		Summary: fmt.Sprintf("SIGKILL comes %s after SIGTERM, and it takes up to %s to exit", FormatDown(left),
 			seconds(stop.Max)),
-		Fix: r.raiseGrace(time.Duration(r.deleted.SIGTERM) + stop.Max + graceIsShort),
-		App: r.appDeleted(stop.Max)}}
+		fixes: r.raiseGrace(time.Duration(r.deleted.SIGTERM) + withMargin(stop.Max, StopMargin)),
+		App:   r.appDeleted(stop.Max)}}
 }
 
 // kubeletRestart finds healthy containers that a restart of the kubelet makes not ready: a kubelet

@@ -58,9 +58,10 @@ type Finding struct {
 	Severity Severity  `json:"severity"`
 	Message  string    `json:"message"`
 	// Summary says what happens to the container, as a clause that follows its name. Fix says what
-	// to change. Both can be empty.
+	// to change, and Cost which figures get worse with it. All can be empty.
 	Summary string `json:"summary,omitempty"`
 	Fix     string `json:"fix,omitempty"`
+	Cost    string `json:"cost,omitempty"`
 	Field   string `json:"field"` // of the pod
 	File    string `json:"file"`
 	Line    int    `json:"line"`
@@ -75,7 +76,10 @@ type Finding struct {
 	// figures, if that is known.
 	Versions []string `json:"versions,omitempty"`
 	Start    string   `json:"start,omitempty"`
-	weight   float64  // of two findings of one kind, the one with the greater weight is more worth a change
+	fixes    []fix    // changes that may help, the best first
+	// allows is the longest start that a fix with a startup probe should allow.
+	allows time.Duration
+	weight float64 // of two findings of one kind, the one with the greater weight is more worth a change
 }
 
 // findings returns the findings for a container, the worst first. It reports a finding once, in the
@@ -201,5 +205,13 @@ func (f *Finding) Text() string {
 	if f.Fix == "" {
 		return f.Message
 	}
-	return f.Message + " Fix: " + f.Fix
+	return strings.Join(append([]string{f.Message, "Fix: " + f.Fix}, f.Costs()...), " ")
+}
+
+// Costs says what gets worse with the change that helps, in a line, if something does.
+func (f *Finding) Costs() []string {
+	if f.Cost == "" {
+		return nil
+	}
+	return []string{"Costs: " + f.Cost}
 }

@@ -2,7 +2,6 @@ package check_test
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -346,79 +345,4 @@ readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 5, failureThr
 		!strings.Contains(list[1].Message, "after 7.1s at the latest") {
 		t.Errorf("the findings are %+v", list)
 	}
-}
-
-// TestFixes checks that each change of a field of a probe which a finding proposes ends the
-// finding, and that each finding has a summary.
-func TestFixes(t *testing.T) {
-	edit := regexp.MustCompile(`(\w+Probe)\.(\w+) (\d+) -> (\d+)`)
-	starts := value.Durations{Ordinary: &value.Interval{Min: 3e9, Max: 29e9}}
-	for container, o := range map[string]check.Options{
-		"startupProbe: {httpGet: {port: 80}, periodSeconds: 3, " +
-			"failureThreshold: 5}": {Start: starts},
-		"startupProbe: {httpGet: {port: 80}, periodSeconds: 3, " +
-			"failureThreshold: 11}": {Start: starts},
-		"startupProbe: {httpGet: {port: 80}, periodSeconds: 1, " +
-			"failureThreshold: 31}": {Start: value.Durations{Ordinary: &value.Interval{Min: 3e9, Max: 29500e6}},
-			Nodes: typical},
-		"livenessProbe: {exec: {command: [live]}, periodSeconds: 2, " +
-			"failureThreshold: 40}": {},
-		"livenessProbe: {httpGet: {port: 80}, periodSeconds: 2, timeoutSeconds: 5, " +
-			"failureThreshold: 40}": {},
-		"readinessProbe: {httpGet: {port: 80}, initialDelaySeconds: 20, " +
-			"periodSeconds: 2}": {},
-		"readinessProbe: {httpGet: {port: 80}, periodSeconds: 10, " +
-			"successThreshold: 5}": {},
-		"livenessProbe: {httpGet: {port: 80}, periodSeconds: 10, failureThreshold: 3}\nreadinessProbe: {httpGet: " +
-			"{port: 80}, periodSeconds: 10, failureThreshold: 3}": {Nodes: typical},
-		"livenessProbe: {httpGet: {path: /live, port: 80}, periodSeconds: 2}\nreadinessProbe: {httpGet: {path: " +
-			"/ready, port: 80}, periodSeconds: 20, failureThreshold: 5}": {Nodes: typical},
-		"startupProbe: {httpGet: {port: 80}, periodSeconds: 10, failureThreshold: 6}\nlivenessProbe: {httpGet: " +
-			"{port: 80}, periodSeconds: 2, failureThreshold: 3}": {Nodes: typical},
-		"startupProbe: {httpGet: {port: 80}, initialDelaySeconds: 20, periodSeconds: 2, failureThreshold: " +
-			"40}\nlivenessProbe: {httpGet: {port: 80}, periodSeconds: 20}\nlifecycle: {}": {Nodes: typical},
-	} {
-		list := checked(t, pod(container), o).Workloads[0].Containers[0].Findings
-		if len(list) == 0 {
-			t.Errorf("%s has no finding", container)
-		}
-		for _, f := range list {
-			if f.Summary == "" {
-				t.Errorf("%s: %s has no summary", container, f.ID)
-			}
-			fixed := container
-			for _, m := range edit.FindAllStringSubmatch(f.Fix, -1) {
-				fixed = set(t, fixed, m[1], m[2], m[3], m[4])
-			}
-			if fixed == container { // the change adds a probe, or is for people
-				continue
-			}
-			for _, left := range checked(t, pod(fixed), o).Workloads[0].Containers[0].Findings {
-				if left.ID == f.ID && left.Field == f.Field {
-					t.Errorf("%s: after the change %q, the finding says %q", container, f.Fix, left.Message)
-				}
-			}
-		}
-	}
-}
-
-// set changes a field of a probe in the text of a container. It must have a value, or no place in
-// the text if the value is a default.
-func set(t *testing.T, container, probe, field, from, to string) string {
-	t.Helper()
-	lines := strings.Split(container, "\n")
-	for i, line := range lines {
-		if !strings.HasPrefix(line, probe+":") {
-			continue
-		}
-		if !strings.Contains(line, field+": ") {
-			lines[i] = strings.TrimSuffix(line, "}") + ", " + field + ": " + to + "}"
-			continue
-		}
-		if !strings.Contains(line, field+": "+from) {
-			t.Errorf("%s is not %s in %s", field, from, line)
-		}
-		lines[i] = strings.Replace(line, field+": "+from, field+": "+to, 1)
-	}
-	return strings.Join(lines, "\n")
 }

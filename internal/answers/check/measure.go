@@ -31,9 +31,21 @@ type result struct {
 	err         error
 }
 
-// measure computes all rows of a container. The error says why the API server or a node rejects its
-// pod.
+// measure computes all rows of a container, finds what is wrong with its settings, and what helps.
+// The error says why the API server or a node rejects its pod.
 func (r *result) measure() error {
+	if err := r.compute(); err != nil {
+		return err
+	}
+	if !r.cannotStart && len(r.StartCases()) > 2 { // it restarts
+		r.restarts = r.simulation.restarts()
+	}
+	r.chooseFixes()
+	return nil
+}
+
+// compute computes all rows of a container, and finds what is wrong with its settings.
+func (r *result) compute() error {
 	name := r.container.spec.Name
 	admitted, err := Admit(r.container.workload.Pod, r.profile)
 	if err != nil {
@@ -72,9 +84,6 @@ func (r *result) measure() error {
 			return time.Duration(min(r.deleted.SIGTERM+value.Seconds(after), r.deleted.SIGKILL))
 		}
 		r.deleted.Exit = &value.Interval{Min: exit(stop.Min), Max: exit(stop.Max)}
-	}
-	if len(r.StartCases()) > 2 { // it restarts
-		r.restarts = r.simulation.restarts()
 	}
 	for _, look := range finders {
 		r.findings = append(r.findings, look(r)...)

@@ -136,7 +136,7 @@ func TestSlowAnswers(t *testing.T) {
 		"1}\nreadinessProbe: {grpc: {port: 80}, timeoutSeconds: 1}"), check.Options{})
 	a.has(t, "One failure of the liveness probe restarts the container: a single answer of over 1s is enough.",
 		`"id":"one-failure","severity":"warning"`)
-	a.hasNot(t, "answer-timeout") // the manifest has the timeout of the readiness probe
+	a.has(t, "The readiness probe has the default timeout of 1s", `"id":"answer-timeout"`) // also if it is written
 	ask(t, pod("livenessProbe: {httpGet: {port: 80}}\nreadinessProbe: {grpc: {port: 80}}"), check.Options{}).has(t,
 		"The liveness and readiness probes have the default timeout of 1s: 3 answers in a row that take longer "+
 			"restart the container.", `"answer-timeout"`)

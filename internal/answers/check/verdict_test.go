@@ -136,7 +136,7 @@ func TestVerdictOfAChart(t *testing.T) {
 			"1. w25: its readiness probe can never run: the container has no port named\n   \"htpp\"",
 			"2. w26: its liveness probe fails if its command takes over 1s",
 			"   livenessProbe.timeoutSeconds 1 -> 5\n",
-			"   add a startup probe (every 5s, 24 failures)\n",
+			"   add a startup probe (every 5s, 25 failures)\n   Costs: up -> Ready 6.6s, not 1.4s\n",
 			"note     answer-timeout    w26, w27, w28, w29",
 			"note     no-startup-probe  w26, w28, w29",
 		} {

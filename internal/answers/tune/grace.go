@@ -61,7 +61,7 @@ func (t *Tuner) grace(w *manifests.Workload, terms *check.Terms) (*Grace, error)
 				d := admitted.Deleted(c.Name, t.options.Nodes, terms)
 				left := d.SIGKILL - d.SIGTERM
 				if least := math.Ceil((time.Duration(d.SIGTERM) + more(stop.Max, t.Margin)).Seconds()); left <
-					value.Seconds(stop.Max) {
+					value.Seconds(stop.Max+check.StopMargin) {
 					if need = max(need, int64(least)); value.Seconds(stop.Max) > g.Stop {
 						g.Container, g.Stop = c.Name, value.Seconds(stop.Max)
 					}
@@ -83,7 +83,7 @@ func (t *Tuner) grace(w *manifests.Workload, terms *check.Terms) (*Grace, error)
 	return nil, fmt.Errorf("no %s was found with which the programs exit in time", graceField)
 }
 
-// more returns a time with a margin.
+// more returns how long a program needs to stop, with a margin.
 func more(d time.Duration, margin float64) time.Duration {
-	return d + time.Duration(float64(d)*margin)
+	return d + max(time.Duration(float64(d)*margin), check.StopMargin)
 }

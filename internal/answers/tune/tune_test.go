@@ -442,16 +442,16 @@ func TestGrace(t *testing.T) {
 	}{
 		{pod + "  terminationGracePeriodSeconds: 25\n" + hook, "3s", 0, ""},
 		{pod + "  terminationGracePeriodSeconds: 25\n" + hook, "10s", 0,
-			"terminationGracePeriodSeconds: 25 -> 31: app takes up to 10.0s to exit after SIGTERM: SIGKILL comes " +
-				"after 11.0s."},
+			"terminationGracePeriodSeconds: 25 -> 32: app takes up to 10.0s to exit after SIGTERM: SIGKILL comes " +
+				"after 12.0s."},
 		{pod + "  terminationGracePeriodSeconds: 25\n" + hook, "10s", 0.2,
 			"terminationGracePeriodSeconds: 25 -> 33: app takes up to 10.0s to exit after SIGTERM: SIGKILL comes " +
 				"after 13.0s."},
-		{pod + hook, "4s..40s", 0, "terminationGracePeriodSeconds: 30 -> 61: app takes up to 40.0s to exit after " +
-			"SIGTERM: SIGKILL comes after 41.0s."},
+		{pod + hook, "4s..40s", 0, "terminationGracePeriodSeconds: 30 -> 62: app takes up to 40.0s to exit after " +
+			"SIGTERM: SIGKILL comes after 42.0s."},
 		{string(meshed), "app=40s,envoy=3s", 0,
-			"terminationGracePeriodSeconds: 45 -> 59: app takes up to 40.0s to exit after SIGTERM: SIGKILL comes " +
-				"after 44.0s."},
+			"terminationGracePeriodSeconds: 45 -> 60: app takes up to 40.0s to exit after SIGTERM: SIGKILL comes " +
+				"after 45.0s."},
 	} {
 		o := stop(test.stop)
 		f, r := tunedWith(t, test.manifest, o, test.margin)

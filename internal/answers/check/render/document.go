@@ -88,7 +88,7 @@ func verdict(b *document.Body, r *check.Report) {
 			x := document.Item{Mark: fmt.Sprintf("%d.", i+1), Style: styles[g.Severity],
 				Text: printable.Some(g.Names(), 4) + ": " + g.Summary, Where: where(&g)}
 			if g.Fix != "" {
-				x.Notes = []string{g.Fix}
+				x.Notes = append([]string{g.Fix}, g.Finding.Costs()...)
 			}
 			changes.Item(x)
 		}
@@ -163,7 +163,7 @@ func finding(b *document.Body, f *check.Finding, containers string) {
 		Text:  strings.TrimRight(string(f.ID)+"  "+containers, " "),
 		Where: fmt.Sprintf("%s:%d", f.File, f.Line), Notes: []string{f.Message}, Command: Command(f)}
 	if f.Fix != "" {
-		x.Notes = append(x.Notes, "Fix: "+f.Fix)
+		x.Notes = append(append(x.Notes, "Fix: "+f.Fix), f.Costs()...)
 	}
 	b.Item(x)
 }

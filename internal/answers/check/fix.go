@@ -1,0 +1,155 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/value"
+	"probesim.dev/prober"
+	"probesim.dev/trace"
+)
+
+// fix is a change of the settings that may help against a finding. chooseFixes applies it before it
+// is given.
+type fix struct {
+	text  string
+	apply func(*v1.PodSpec, *v1.Container)
+}
+
+// and returns a change that makes two changes. The text leaves out a probe that it has named.
+func (x fix) and(y fix) fix {
+	text := y.text
+	if probe, field, _ := strings.Cut(y.text, "."); strings.HasPrefix(x.text, probe+".") {
+		text = field
+	}
+	return fix{x.text + ", " + text, func(pod *v1.PodSpec, c *v1.Container) {
+		x.apply(pod, c)
+		y.apply(pod, c)
+	}}
+}
+
+// change returns a change of a field of a probe.
+func change(p trace.Probe, field string, from, to int32) fix {
+	return fix{fmt.Sprintf("%sProbe.%s %d -> %d", p, field, from, to), func(_ *v1.PodSpec, c *v1.Container) {
+		probe := prober.ProbeOf(c, p)
+		*map[string]*int32{"initialDelaySeconds": &probe.InitialDelaySeconds, "periodSeconds": &probe.PeriodSeconds,
+			"timeoutSeconds": &probe.TimeoutSeconds, "successThreshold": &probe.SuccessThreshold,
+			"failureThreshold": &probe.FailureThreshold}[field] = to
+	}}
+}
+
+// withMargin returns the start that settings should allow for one of a known length: a fifth more,
+// and at least a period.
+func withMargin(start, period time.Duration) time.Duration { return start + max(start/5, period) }
+
+// startupProbeFor returns a startup probe that always allows starts of some length, and asks what
+// the liveness probe asks.
+func (r *result) startupProbeFor(longest time.Duration) fix {
+	liveness := r.Probe(trace.Liveness)
+	period, timeout, text := int32(5), liveness.TimeoutSeconds, ""
+	switch { // see execTimeout and longTimeout
+	case liveness.Exec != nil:
+		timeout = max(5, timeout)
+		period = timeout + 5
+	case timeout >= period:
+		timeout = period - 1
+	}
+	if timeout > 1 {
+		text = fmt.Sprintf(", timeout %ds", timeout)
+	}
+	every := time.Duration(period) * time.Second
+	failures := 1 + periodsFor(withMargin(longest, every), every)
+	return fix{fmt.Sprintf("add a startup probe (every %ds, %d failures%s)", period, failures, text),
+		func(_ *v1.PodSpec, c *v1.Container) {
+			c.StartupProbe = c.LivenessProbe.DeepCopy()
+			c.StartupProbe.InitialDelaySeconds, c.StartupProbe.PeriodSeconds = 0, period
+			c.StartupProbe.TimeoutSeconds, c.StartupProbe.FailureThreshold = timeout, failures
+		}}
+}
+
+// raiseGrace returns a grace period of the pod that lasts some time.
+func (r *result) raiseGrace(d time.Duration) []fix {
+	to := int64(periodsFor(d, time.Second))
+	return []fix{{fmt.Sprintf("terminationGracePeriodSeconds %d -> %d",
+		*r.simulation.Pod.Spec.TerminationGracePeriodSeconds, to),
+		func(pod *v1.PodSpec, _ *v1.Container) { pod.TerminationGracePeriodSeconds = &to }}}
+}
+
+// chooseFixes sets the Fix of each finding to the first of its changes that helps, if need be with
+// one for another finding, and Cost to what gets worse. A finding whose changes do not help has
+// none. A container gets one startup probe: the one that allows the longest start.
+func (r *result) chooseFixes() {
+	var longest time.Duration
+	for _, f := range r.findings {
+		longest = max(longest, f.allows)
+	}
+	var all []fix
+	for i := range r.findings {
+		for k, x := range r.findings[i].fixes {
+			if strings.HasPrefix(x.text, "add a startup probe") {
+				r.findings[i].fixes[k] = r.startupProbeFor(longest)
+			}
+		}
+		all = append(all, r.findings[i].fixes...)
+	}
+	for i := range r.findings {
+		f := &r.findings[i]
+		candidates := slices.Clone(f.fixes)
+		for _, x := range f.fixes {
+			for _, other := range all {
+				if !slices.ContainsFunc(f.fixes, func(own fix) bool { return own.text == other.text }) {
+					candidates = append(candidates, x.and(other))
+				}
+			}
+		}
+		for _, x := range candidates {
+			if cost, helps := r.try(f, x); helps {
+				f.Fix, f.Cost = x.text, cost
+				break
+			}
+		}
+	}
+}
+
+// try applies a change. It helps if the finding ends, or is about a better figure, no requirement
+// is missed that is met today, and nothing new is found. The cost are the figures that get worse.
+func (r *result) try(f *Finding, x fix) (cost string, helps bool) {
+	w := *r.container.workload
+	workload := *w.Workload
+	workload.Pod, w.Workload = w.Pod.DeepCopy(), &workload
+	c := &container{workload: &w, spec: podutil.Find(workload.Pod, r.container.spec.Name), path: r.container.path}
+	x.apply(&workload.Pod.Spec, c.spec)
+	after := &result{profile: r.profile, options: r.options, container: c}
+	if after.compute() != nil {
+		return "", false
+	}
+	for _, o := range after.findings {
+		same := func(b Finding) bool { // a container has one about timeouts
+			return b.ID == o.ID && (b.Field == o.Field || o.ID == AnswerTimeout)
+		}
+		if !slices.ContainsFunc(r.findings, same) || o.ID == f.ID && o.Field == f.Field && o.weight >= f.weight {
+			return "", false
+		}
+	}
+	for _, q := range r.container.workload.terms.Of(c.spec.Name) {
+		if len(after.rows[q.Row]) > 0 && !q.Holds(value.Seconds(q.Row.End(after.all(q.Row)))) &&
+			q.Holds(value.Seconds(q.Row.End(r.all(q.Row)))) {
+			return "", false
+		}
+	}
+	var costs []string
+	for _, row := range rows {
+		was, is := row.id.End(r.all(row.id)), row.id.End(after.all(row.id))
+		if len(r.rows[row.id]) == 0 || len(after.rows[row.id]) == 0 || (is < was) != row.limit || !differ(was, is) {
+			continue
+		}
+		costs = append(costs, fmt.Sprintf("%s %s, not %s", row.text, row.id.Format(value.Seconds(is)),
+			row.id.Format(value.Seconds(was))))
+	}
+	return strings.Join(costs, "; "), true
+}
