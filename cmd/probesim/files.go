@@ -170,8 +170,8 @@ func (o *runOptions) manifest(cmd *cobra.Command, paths []string) (*whatif.Optio
 	case err != nil:
 		return nil, err
 	case hasScenario:
-		return nil, fmt.Errorf("%s has a Scenario, and --app takes a manifest without one: write the events into its "+
-			"behavior", printable.Text(f.Name))
+		tell(cmd.ErrOrStderr(), "%s has a Scenario, which is left out: --app is about healthy programs of its "+
+			"workloads", printable.Text(f.Name))
 	}
 	m := &whatif.Options{Manifest: f.Name, Data: f.Data, Words: o.words()}
 	if paths[0] != "-" && !input.IsPipe(paths[0]) {

@@ -287,7 +287,11 @@ func noReadinessProbe(r *result) []Finding {
 		return nil
 	}
 	start := r.container.start()
-	return []Finding{{ID: NoReadiness, Severity: Warning, App: []string{r.app("start %s", start)},
+	var app []string
+	if hasProbes(r.container.spec) { // nothing asks another one while it starts
+		app = []string{r.app("start %s", start)}
+	}
+	return []Finding{{ID: NoReadiness, Severity: Warning, App: app,
 		Message: fmt.Sprintf("There is no readiness probe: the pod gets traffic %s before the program is up, for a "+
 			"start of %s.", between(early), start),
 		Summary: fmt.Sprintf("without a readiness probe, it gets traffic %s before it is up", between(early)),
@@ -531,8 +535,11 @@ func execTimeout(r *result) []Finding {
 		if probe == nil || probe.Exec == nil || probe.TimeoutSeconds > 1 {
 			continue
 		}
-		severity := Warning
-		if p == trace.Readiness {
+		severity, at := Warning, r.warm()
+		switch p {
+		case trace.Startup:
+			at = 0
+		case trace.Readiness:
 			severity = Note
 		}
 		list = append(list, Finding{ID: ExecTimeout, Severity: severity, Message: fmt.Sprintf(
@@ -541,7 +548,7 @@ func execTimeout(r *result) []Finding {
 			Summary: fmt.Sprintf("its %s probe fails if its command takes over 1s", p),
 			fixes:   r.longerTimeouts([]trace.Probe{p}, 5),
 			Field:   string(p) + "Probe", App: []string{r.app("%s ok in 1.5s at %s", r.asked(p),
-				value.Format(r.warm()))}})
+				value.Format(at))}})
 	}
 	return list
 }
