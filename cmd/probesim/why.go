@@ -125,7 +125,7 @@ func (o *whyOptions) why(cmd *cobra.Command, file string) error {
 		return err
 	}
 	if o.run.output == "json" {
-		err = report.WhyJSON(cmd.OutOrStdout(), run.Report(), all)
+		err = report.WhyJSON(cmd.OutOrStdout(), run.Report(), all, nil)
 	} else {
 		text := terminal.Options(cmd.OutOrStdout())
 		if err = report.Why(cmd.OutOrStdout(), all, text); err == nil && len(run.Plan.Notes()) > 0 {
@@ -209,7 +209,7 @@ func (o *whyOptions) race(cmd *cobra.Command, j *runner.Job) error {
 			printable.Count(explained.Losses(), "time"))
 	}
 	if o.run.output == "json" {
-		return report.RaceJSON(cmd.OutOrStdout(), run.Report(), &race)
+		return report.WhyJSON(cmd.OutOrStdout(), run.Report(), nil, &race)
 	}
 	return report.Race(terminal.Safe(cmd.OutOrStdout()), &race, terminal.Options(cmd.OutOrStdout()))
 }
@@ -275,12 +275,8 @@ func (o *whyOptions) question(cmd *cobra.Command, j *runner.Job) (*why.Question,
 // choose chooses the pod of the question among those of a run.
 func (o *whyOptions) choose(q *why.Question, p *scenarios.Plan, pods []*v1.Pod, records []trace.Record) error {
 	q.Pods = pods
-	err := q.SetPod(o.pod, p.Scenario.PodKeys(o.pod, plan.Seen(records)))
-	if err == nil {
-		err = q.CheckContainer()
-	}
-	if err != nil {
+	if err := q.SetPod(o.pod, p.Scenario.PodKeys(o.pod, plan.Seen(records))); err != nil {
 		return err
 	}
-	return nil
+	return q.CheckContainer()
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"time"
 
-	"probesim.dev/internal/printable"
 	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/why"
 )
@@ -78,54 +77,4 @@ func delay(h *why.Hop) string {
 		return fmt.Sprintf("%dms", ms)
 	}
 	return fmt.Sprintf("%.3fs", h.Took.Round(time.Millisecond).Seconds())
-}
-
-type jsonRace struct {
-	Scenario   string     `json:"scenario"`
-	Kubernetes string     `json:"kubernetes"`
-	Seed       *int64     `json:"seed,omitempty"`
-	Notes      []string   `json:"notes,omitempty"`
-	Number     int        `json:"number"`
-	Of         int        `json:"of"`
-	Service    string     `json:"service"`
-	Router     string     `json:"router"`
-	Pod        string     `json:"pod,omitempty"`
-	From       int64      `json:"from"` // ns
-	To         int64      `json:"to"`
-	Lost       float64    `json:"lost"`
-	Text       string     `json:"text"`
-	Longest    string     `json:"longest,omitempty"`
-	Fork       []jsonLink `json:"fork"`
-	Begin      jsonArm    `json:"begin"`
-	End        jsonArm    `json:"end"`
-}
-
-type jsonArm struct {
-	Text  string    `json:"text"`
-	Steps []jsonHop `json:"steps"`
-}
-
-type jsonHop struct {
-	jsonLink
-	Took    int64 `json:"took"` // ns, since the step before
-	Longest bool  `json:"longest,omitempty"`
-}
-
-// RaceJSON writes the explanation of a loss as one JSON object. Times are in nanoseconds.
-func RaceJSON(w io.Writer, run *Run, race *why.Race) error {
-	return printable.WriteJSON(w, jsonRace{
-		Scenario: run.Scenario, Kubernetes: run.Kubernetes, Seed: run.Seed, Notes: run.Notes, Number: race.Number,
-		Of: race.Of, Service: race.Service,
-		Router: race.Router, Pod: race.Pod, From: int64(race.From), To: int64(race.To), Lost: race.Lost,
-		Text: race.Text, Longest: race.Longest,
-		Fork: linksJSON(race.Fork), Begin: armJSON(&race.Begin), End: armJSON(&race.End),
-	})
-}
-
-func armJSON(a *why.Arm) jsonArm {
-	arm := jsonArm{Text: a.Text, Steps: []jsonHop{}}
-	for _, h := range a.Steps {
-		arm.Steps = append(arm.Steps, jsonHop{linkJSON(h.Link), int64(h.Took), h.Longest})
-	}
-	return arm
 }

@@ -6,7 +6,6 @@ import (
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/why"
-	"probesim.dev/trace"
 )
 
 // Why writes explanations as text: the sentences of the state, then the explained record and a line
@@ -53,47 +52,11 @@ type jsonWhy struct {
 	Kubernetes   string            `json:"kubernetes"`
 	Seed         *int64            `json:"seed,omitempty"`
 	Notes        []string          `json:"notes,omitempty"`
-	Explanations []jsonExplanation `json:"explanations"`
+	Explanations []why.Explanation `json:"explanations,omitempty"`
+	*why.Race
 }
 
-type jsonExplanation struct {
-	Pod       string     `json:"pod"`
-	Container string     `json:"container,omitempty"`
-	State     []string   `json:"state,omitempty"`
-	Chain     []jsonLink `json:"chain"`
-}
-
-type jsonLink struct {
-	T    int64      `json:"t"` // ns
-	Step int64      `json:"step"`
-	Kind trace.Kind `json:"kind"`
-	Text string     `json:"text"`
-	Root why.Root   `json:"root,omitempty"`
-}
-
-// WhyJSON writes explanations of a run as one JSON object. The field step of a link is the number
-// of the record in a trace with internal records. Times are in nanoseconds.
-func WhyJSON(w io.Writer, run *Run, all []why.Explanation) error {
-	doc := jsonWhy{Scenario: run.Scenario, Kubernetes: run.Kubernetes, Seed: run.Seed, Notes: run.Notes,
-		Explanations: []jsonExplanation{}}
-	for _, e := range all {
-		doc.Explanations = append(doc.Explanations, explanationJSON(e))
-	}
-	return printable.WriteJSON(w, doc)
-}
-
-func explanationJSON(e why.Explanation) jsonExplanation {
-	return jsonExplanation{Pod: e.Pod, Container: e.Container, State: e.State, Chain: linksJSON(e.Chain)}
-}
-
-func linksJSON(chain []why.Link) []jsonLink {
-	list := []jsonLink{}
-	for _, l := range chain {
-		list = append(list, linkJSON(l))
-	}
-	return list
-}
-
-func linkJSON(l why.Link) jsonLink {
-	return jsonLink{T: int64(l.T), Step: l.Step, Kind: l.Kind, Text: l.Text, Root: l.Root}
+// WhyJSON writes explanations of a run, or that of a loss, as one JSON object.
+func WhyJSON(w io.Writer, run *Run, all []why.Explanation, race *why.Race) error {
+	return printable.WriteJSON(w, jsonWhy{run.Scenario, run.Kubernetes, run.Seed, run.Notes, all, race})
 }

@@ -13,7 +13,7 @@ import (
 // chain follows causes from a record back to the root. A step or a rule that waited for something
 // is no root: the chain goes on with the record that it waited for.
 func (r *Run) chain(rec *trace.Record) []Link {
-	var chain []Link
+	chain := []Link{}
 	waited := false
 	for effect := (*trace.Record)(nil); rec != nil; {
 		next := r.cause(rec)

@@ -16,19 +16,22 @@ import (
 // Race explains a loss of requests: a pod stopped accepting them, or became a target too early,
 // before a router knew better. Both have causes, which mostly come from one record.
 type Race struct {
-	Number, Of int    // among the losses of the run, in the order in which they begin
-	Service    string // namespace/name
-	Router     string
-	Pod        string // namespace/name; empty: the router had no target
-	From, To   virtual.Time
-	Lost       float64 // requests
+	Number  int          `json:"number"` // among the losses of the run, in the order in which they begin
+	Of      int          `json:"of"`
+	Service string       `json:"service"` // namespace/name
+	Router  string       `json:"router"`
+	Pod     string       `json:"pod,omitempty"` // namespace/name; empty: the router had no target
+	From    virtual.Time `json:"from"`          // in nanoseconds
+	To      virtual.Time `json:"to"`
+	Lost    float64      `json:"lost"` // requests
 
-	Text string // what was lost, a sentence without a period
+	Text    string `json:"text"`              // what was lost, a sentence without a period
+	Longest string `json:"longest,omitempty"` // which step took longest, and why; a sentence
 	// Fork is the record from which the causes of the begin and the end come, followed by its own
 	// causes up to the root. It is empty if they have nothing in common.
-	Fork       []Link
-	Begin, End Arm
-	Longest    string // which step took longest, and why; a sentence
+	Fork  []Link `json:"fork"`
+	Begin Arm    `json:"begin"`
+	End   Arm    `json:"end"`
 
 	end virtual.Time // of the run
 }
@@ -38,15 +41,15 @@ func (r *Race) At(t virtual.Time) string { return trace.FormatTimeOf(r.end, t) }
 
 // Arm is one of the two chains of causes of a loss, from the fork on, the oldest step first.
 type Arm struct {
-	Text  string // what it leads to
-	Steps []Hop
+	Text  string `json:"text"` // what it leads to
+	Steps []Hop  `json:"steps"`
 }
 
 // Hop is a step of an arm.
 type Hop struct {
 	Link
-	Took    time.Duration // since the step before
-	Longest bool          // of the steps of both arms
+	Took    time.Duration `json:"took"`              // since the step before
+	Longest bool          `json:"longest,omitempty"` // of the steps of both arms
 }
 
 // loss is a time in which requests are lost that one pod gets, or all requests. Its share changes
@@ -111,7 +114,7 @@ func (r *Run) Lost(number int) (Race, bool) {
 	race := Race{
 		Number: number, Of: len(list), Service: strings.TrimPrefix(l.first.Object.Name, "Service "),
 		Router: l.first.Object.Loss.Router,
-		Pod:    l.first.Pod, From: l.first.T, To: l.to, Lost: l.lost, end: r.end,
+		Pod:    l.first.Pod, From: l.first.T, To: l.to, Lost: l.lost, Fork: []Link{}, end: r.end,
 	}
 	race.Text = r.lostText(&race, l)
 	begin, end := r.ancestors(l.first), []*trace.Record(nil)
@@ -176,7 +179,8 @@ func (r *Run) link(rec *trace.Record, pod string) Link {
 }
 
 // hops returns the first n records of a chain of causes, the oldest first.
-func (r *Run) hops(chain []*trace.Record, n int, pod string) (hops []Hop) {
+func (r *Run) hops(chain []*trace.Record, n int, pod string) []Hop {
+	hops := []Hop{}
 	for i := n - 1; i >= 0; i-- {
 		h := Hop{Link: r.link(chain[i], pod)}
 		if i+1 < len(chain) {

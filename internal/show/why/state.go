@@ -17,7 +17,7 @@ import (
 // last change: a change of Ready or a restart. If container is not empty, At describes only that
 // container. A time after the end of the run counts as the end.
 func (r *Run) At(pod, container string, t virtual.Time) Explanation {
-	e := Explanation{Pod: pod, Container: container}
+	e := Explanation{Pod: pod, Container: container, Chain: []Link{}}
 	m := &moment{Run: r, pod: pod, t: min(t, r.end)}
 	e.State = m.describe(container)
 	if change := m.lastChange(container); change != nil {

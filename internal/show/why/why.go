@@ -156,21 +156,21 @@ const (
 
 // Link is one record of a chain of causes.
 type Link struct {
-	T    virtual.Time // virtual time of the record
-	Step int64        // number of the record in the trace
-	Kind trace.Kind
-	Text string // a clause that can follow "because", without a period
-	Root Root   // set in the last link of a chain only
+	T    virtual.Time `json:"t"`    // virtual time of the record, in nanoseconds
+	Step int64        `json:"step"` // number of the record in a trace with internal records
+	Kind trace.Kind   `json:"kind"`
+	Text string       `json:"text"`           // a clause that can follow "because", without a period
+	Root Root         `json:"root,omitempty"` // set in the last link of a chain only
 }
 
 // Explanation says why something happened, or what state a pod is in.
 type Explanation struct {
-	Pod       string // namespace/name
-	Container string // empty if the explanation is about the pod
-	// Chain starts with the explained record. The cause of each link is the next link.
-	Chain []Link
+	Pod       string `json:"pod"`                 // namespace/name
+	Container string `json:"container,omitempty"` // empty if the explanation is about the pod
 	// State describes the pod and its containers at a moment, one sentence each. Only At sets it.
-	State []string
+	State []string `json:"state,omitempty"`
+	// Chain starts with the explained record. The cause of each link is the next link.
+	Chain []Link `json:"chain"`
 }
 
 // Restarts returns the number of restarts of a container. The pod is named namespace/name.
