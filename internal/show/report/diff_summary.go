@@ -14,14 +14,14 @@ import (
 
 // DiffSummary summarizes the comparisons of one scenario with several seeds.
 type DiffSummary struct {
-	Scenario string
-	File     string
-	Line     int
-	Names    []string      // version of each run
-	Seeds    summary.Seeds // of all comparisons
-	Differ   summary.Seeds // of those with a difference
-	Behavior summary.Seeds // of those with a difference in more than timing
-	Broken   summary.Seeds // of those with a run that ended early
+	Scenario string        `json:"scenario"`
+	File     string        `json:"file"`
+	Line     int           `json:"line"`
+	Names    []string      `json:"versions"`           // of the runs
+	Seeds    summary.Seeds `json:"seeds"`              // of all comparisons
+	Differ   summary.Seeds `json:"differ,omitempty"`   // of those with a difference
+	Behavior summary.Seeds `json:"behavior,omitempty"` // of those with a difference in more than timing
+	Broken   summary.Seeds `json:"errors,omitempty"`   // of those with a run that ended early
 
 	versions []*summary.Summary // one for each version
 	changes  []*summary.Summary // the differences between each version and the next
@@ -252,29 +252,22 @@ func (r *Statistic) change(v int64) string {
 }
 
 type jsonDiffSummary struct {
-	Scenario string            `json:"scenario"`
-	File     string            `json:"file"`
-	Line     int               `json:"line"`
-	Versions []string          `json:"versions"`
-	Seeds    string            `json:"seeds"`
-	Differ   string            `json:"differ,omitempty"`   // seeds
-	Behavior string            `json:"behavior,omitempty"` // seeds
-	Errors   string            `json:"errors,omitempty"`   // seeds
-	Numbers  []jsonComparedRow `json:"numbers"`
+	*DiffSummary
+	Numbers []jsonComparedRow `json:"numbers"`
 }
 
 type jsonComparedRow struct {
-	Pod       string              `json:"pod"`
-	Container string              `json:"container,omitempty"`
-	What      string              `json:"what"`
-	Versions  []*jsonDistribution `json:"versions"`
-	Changes   []*jsonChange       `json:"changes"`
+	Pod       string             `json:"pod"`
+	Container string             `json:"container,omitempty"`
+	What      string             `json:"what"`
+	Versions  []*summary.Figures `json:"versions"`
+	Changes   []*jsonChange      `json:"changes"`
 }
 
 // jsonChange is the distribution of the differences between two versions. A value is null if only
 // one version has the pod Ready.
 type jsonChange struct {
-	jsonDistribution
+	*summary.Figures
 	Differ       int    `json:"differ"`
 	Greatest     *int64 `json:"greatest"`
 	GreatestSeed int64  `json:"greatestSeed"`
@@ -283,12 +276,11 @@ type jsonChange struct {
 func jsonDiffSummaries(all []*DiffSummary) []jsonDiffSummary {
 	var docs []jsonDiffSummary
 	for _, s := range all {
-		doc := jsonDiffSummary{s.Scenario, s.File, s.Line, s.Names, s.Seeds.All(), s.Differ.All(), s.Behavior.All(),
-			s.Broken.All(), []jsonComparedRow{}}
+		doc := jsonDiffSummary{s, []jsonComparedRow{}}
 		for _, c := range s.compared() {
 			row := jsonComparedRow{Pod: c.pod, Container: c.container, What: c.versions[0].Key}
 			for _, v := range c.versions {
-				row.Versions = append(row.Versions, newJSONDistribution(v.Distribution))
+				row.Versions = append(row.Versions, v.Figures())
 			}
 			for _, v := range c.changes {
 				row.Changes = append(row.Changes, newJSONChange(v.Distribution))
@@ -305,5 +297,5 @@ func newJSONChange(d *summary.Distribution) *jsonChange {
 		return nil
 	}
 	greatest, seed := d.Greatest()
-	return &jsonChange{*newJSONDistribution(d), d.Nonzero(), orNull(greatest), seed}
+	return &jsonChange{d.Figures(), d.Nonzero(), summary.OrNil(greatest), seed}
 }

@@ -1,6 +1,9 @@
 package summary
 
-import "slices"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // Distribution collects the values of one number over many runs. The zero value is empty.
 type Distribution struct {
@@ -89,4 +92,39 @@ func (d *Distribution) Values() []int64 {
 // equal reports whether two distributions have the same values.
 func (d *Distribution) equal(other *Distribution) bool {
 	return slices.Equal(d.Values(), other.Values())
+}
+
+// Figures are a distribution for programs. A value is nil if it is Never.
+type Figures struct {
+	Count      int    `json:"count"`
+	Min        *int64 `json:"min"`
+	Median     *int64 `json:"median"`
+	P95        *int64 `json:"p95"`
+	Max        *int64 `json:"max"`
+	MaxSeed    int64  `json:"maxSeed"`
+	Never      int    `json:"never,omitempty"`
+	NeverSeeds Seeds  `json:"neverSeeds,omitempty"`
+}
+
+// Figures returns the figures of the distribution, or nil without a value.
+func (d *Distribution) Figures() *Figures {
+	if d.IsZero() {
+		return nil
+	}
+	return &Figures{d.Count(), OrNil(d.min), OrNil(d.Median()), OrNil(d.Quantile(95)), OrNil(d.max), d.maxSeed, d.nevers,
+		d.never}
+}
+
+// MarshalJSON writes the figures of the distribution.
+func (d *Distribution) MarshalJSON() ([]byte, error) { return json.Marshal(d.Figures()) }
+
+// IsZero reports whether the distribution has no value.
+func (d *Distribution) IsZero() bool { return d.Count() == 0 }
+
+// OrNil returns a value, or nil if it is Never or -Never.
+func OrNil(v int64) *int64 {
+	if v == int64(Never) || v == -int64(Never) {
+		return nil
+	}
+	return &v
 }

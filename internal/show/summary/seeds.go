@@ -73,8 +73,8 @@ func (s Seeds) Label() string {
 	return "seeds " + s.String()
 }
 
-// All formats all ranges, for programs: "2,7,9..11".
-func (s Seeds) All() string { return s.join(",") }
+// MarshalText formats all ranges, for programs: "2,7,9..11".
+func (s Seeds) MarshalText() ([]byte, error) { return []byte(s.join(",")), nil }
 
 func (s Seeds) join(separator string) string {
 	var parts []string

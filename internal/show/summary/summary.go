@@ -10,14 +10,14 @@ import "slices"
 
 // Group is a set of pods that a summary treats as one: the replicas of a workload.
 type Group struct {
-	Name string   // namespace/name of the workload
-	Pods []string // namespace/name of each pod
+	Name string   `json:"name"` // namespace/name of the workload, or an object such as "Deployment default/web"
+	Pods []string `json:"pods"` // namespace/name of each pod
 	// Owns reports whether a pod that is not known before the runs belongs to the group. Nil: none
 	// does.
-	Owns func(pod string) bool
+	Owns func(pod string) bool `json:"-"`
 	// Init lists the init containers that run to completion. A summary counts only their restarts,
 	// because they are not meant to stay Ready.
-	Init []string
+	Init []string `json:"-"`
 }
 
 // Summary collects the numbers of runs. Each pod of a group in each run is one value of a
@@ -33,32 +33,35 @@ type Summary struct {
 type PodStatistics struct {
 	Group
 	Statistics
-	Containers []*ContainerStatistics // in the order of the pod status
+	Containers []*ContainerStatistics `json:"containers"` // in the order of the pod status
 }
 
 // ContainerStatistics has the distributions of a container of a group of pods.
 type ContainerStatistics struct {
-	Name string
-	Init bool // one of Group.Init; only Restarts has values
+	Name string `json:"name"`
+	Init bool   `json:"-"` // one of Group.Init; only Restarts has values
 	Statistics
 }
 
 // Statistics has one distribution for each field of Numbers, in nanoseconds except Restarts.
 type Statistics struct {
-	Restarts Distribution
+	Restarts Distribution `json:"restarts,omitzero"`
 	// ToReady has a value for each pod, which is Never for pods that did not become Ready.
-	ToReady Distribution
+	ToReady Distribution `json:"timeToReady,omitzero"`
 	// Unready and Outage have values only of the pods that became Ready.
-	Unready, Outage Distribution
+	Unready Distribution `json:"notReady,omitzero"`
+	Outage  Distribution `json:"longestOutage,omitzero"`
 	// Took, Fewest and Lost are those of Object.
-	Took, Fewest, Lost Distribution
+	Took   Distribution `json:"rolloutTook,omitzero"`
+	Fewest Distribution `json:"fewestReady,omitzero"`
+	Lost   Distribution `json:"lostRequests,omitzero"`
 }
 
 // New returns an empty summary of runs with these pods. Other pods form groups of their own.
 func New(groups []Group) *Summary {
 	s := &Summary{byPod: map[string]*PodStatistics{}}
 	for _, g := range groups {
-		p := &PodStatistics{Group: g}
+		p := &PodStatistics{Group: g, Containers: []*ContainerStatistics{}}
 		s.Pods = append(s.Pods, p)
 		for _, name := range g.Pods {
 			s.byPod[name] = p
@@ -83,7 +86,7 @@ func (s *Summary) group(pod string) *PodStatistics {
 	if i := slices.IndexFunc(s.Pods, func(p *PodStatistics) bool { return p.Owns != nil && p.Owns(pod) }); i >= 0 {
 		p = s.Pods[i]
 	} else {
-		p = &PodStatistics{Group: Group{Name: pod}}
+		p = &PodStatistics{Group: Group{Name: pod}, Containers: []*ContainerStatistics{}}
 		s.Pods = append(s.Pods, p)
 	}
 	p.Pods = append(p.Pods, pod)
