@@ -40,3 +40,19 @@ func TestLongGap(t *testing.T) {
 		t.Errorf("the scale ends at %v after %d columns", s.until(), s.columns())
 	}
 }
+
+// TestCompressedFits checks that a scale with gaps has no more columns than there are.
+func TestCompressedFits(t *testing.T) {
+	for columns := 30; columns < 120; columns++ {
+		for seconds := 40; seconds < 4000; seconds += 13 {
+			var changes []virtual.Time
+			for _, part := range []int{1, 3, 74, 98} {
+				changes = append(changes, virtual.At(time.Duration(seconds*part)*10*time.Millisecond))
+			}
+			s := newScale(0, virtual.At(time.Duration(seconds)*time.Second), columns, changes)
+			if s.columns() > columns {
+				t.Errorf("%d columns for %d in %ds", s.columns(), columns, seconds)
+			}
+		}
+	}
+}

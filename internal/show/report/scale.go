@@ -109,15 +109,18 @@ func compress(from, to virtual.Time, columns int, quiet []stretch) *scale {
 		return nil
 	}
 	step := max(niceStep(to.Sub(from)-silent, room), time.Second)
-	s := &scale{step: step, edges: []virtual.Time{from.Add(-(from.Offset() % step))}, end: to}
-	used := int((to.Sub(from)-silent)/step) + 2*len(quiet)
-	for _, q := range quiet {
-		s.grow(q.from)
-		share := int(float64(columns-used) * float64(q.to.Sub(q.from)) / float64(silent))
-		s.addGap(q.to.Add(-(q.to.Offset() % step)), min(max(share, gapColumns), 3*gapColumns))
+	for used := int((to.Sub(from)-silent)/step) + 2*len(quiet); used <= columns; used++ {
+		s := &scale{step: step, edges: []virtual.Time{from.Add(-(from.Offset() % step))}, end: to}
+		for _, q := range quiet {
+			s.grow(q.from)
+			share := int(float64(columns-used) * float64(q.to.Sub(q.from)) / float64(silent))
+			s.addGap(q.to.Add(-(q.to.Offset() % step)), min(max(share, gapColumns), 3*gapColumns))
+		}
+		if s.grow(to); s.columns() <= columns { // the ends of gaps on whole columns add some
+			return s
+		}
 	}
-	s.grow(to)
-	return s
+	return nil
 }
 
 // addGap appends a gap of n columns that ends at t.

@@ -111,8 +111,8 @@ func (d *Distribution) Figures() *Figures {
 	if d.IsZero() {
 		return nil
 	}
-	return &Figures{d.Count(), OrNil(d.min), OrNil(d.Median()), OrNil(d.Quantile(95)), OrNil(d.max), d.maxSeed, d.nevers,
-		d.never}
+	return &Figures{d.Count(), OrNil(d.min), OrNil(d.Median()), OrNil(d.Quantile(95)), OrNil(d.max), d.maxSeed,
+		d.nevers, d.never}
 }
 
 // MarshalJSON writes the figures of the distribution.
