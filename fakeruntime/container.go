@@ -217,6 +217,7 @@ func (r *Runtime) end(c *container) {
 	if rule > 0 && r.recordRules {
 		r.recordRule(c, rule, "", "exit")
 	}
+	r.windows = c.appendWindows(r.windows, r.now)
 	rec := c.newRecord(r.now, trace.ContainerExited, cmp.Or(c.stopping, c.Step))
 	rec.ExitCode = c.ExitCode
 	c.setStep(r.record(rec))

@@ -42,6 +42,7 @@ type Runtime struct {
 	changes    []*pod // the pod that changed in each generation
 
 	moments     map[int][]virtual.Time // when each occurred
+	windows     []Window               // of programs that have ended
 	health      Health
 	now         virtual.Time
 	clockOffset time.Duration // wall time minus virtual time

@@ -1,6 +1,7 @@
 package fakeruntime
 
 import (
+	"slices"
 	"time"
 
 	"probesim.dev/sim/virtual"
@@ -10,6 +11,56 @@ import (
 type window struct {
 	ordinal     int64 // 0 for the first
 	open, close virtual.Time
+}
+
+// Window is a time during which a rule of a program that ran was open.
+type Window struct {
+	Pod, Container string // the pod as namespace/name
+	Rule           int    // number in the program, from 1
+	From, To       virtual.Time
+}
+
+// mostWindows bounds the windows of a rule and an instance in Windows.
+const mostWindows = 200
+
+// Windows returns the times until end during which rules were open. Rules that do not depend on the
+// time, and those that only end a program, have none.
+func (r *Runtime) Windows(end virtual.Time) []Window {
+	list := slices.Clone(r.windows)
+	for _, c := range r.all.containers {
+		if c.State == Running {
+			list = c.appendWindows(list, end)
+		}
+	}
+	return list
+}
+
+// appendWindows appends the windows of the instance that runs.
+func (c *container) appendWindows(list []Window, end virtual.Time) []Window {
+	for i := range c.instance.rules {
+		active := &c.instance.rules[i]
+		s, start := active.schedule, c.instance.start
+		if !s.rule.isTimed() {
+			continue
+		}
+		s.last = window{open: s.first}
+		t := max(s.first, start)
+		for n := 0; t < end && n < 2*mostWindows; n++ {
+			if w, open := s.at(t); open {
+				list = append(list, Window{c.Namespace + "/" + c.PodName, c.Name, active.number, max(w.open, start),
+					min(w.close, end)})
+			}
+			t = s.next(t)
+		}
+	}
+	return list
+}
+
+// isTimed reports whether the rule answers, or keeps the program from running, in a part of the
+// time only.
+func (r *Rule) isTimed() bool {
+	lasts := r.For != nil || r.Until != nil
+	return lasts || r.Exit == nil && (r.Clock != AfterStart || r.From.Max > 0)
 }
 
 // The purposes of the random values of a rule.

@@ -1,6 +1,7 @@
 package fakeruntime
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -117,5 +118,55 @@ func TestLongWalk(t *testing.T) {
 			t.Fatalf("at %v the opening is %+v, before it was %+v", now, w, last)
 		}
 		last = w
+	}
+}
+
+// Windows are the times at which a rule is open while its instance runs.
+func TestWindows(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rule := Rule{
+			Clock: Clock(rapid.IntRange(0, 1).Draw(t, "clock")),
+			From:  genDraw(10).Draw(t, "from"),
+			For:   rapid.Ptr(genDraw(10), false).Draw(t, "for"),
+			Every: rapid.Ptr(genDraw(20), true).Draw(t, "every"),
+		}
+		k := newKey(rapid.Ptr(rapid.Int64(), true).Draw(t, "seed"))
+		start := virtual.At(genTime(40).Draw(t, "start"))
+		from := start
+		if rule.Clock == AtScenario {
+			from = 0
+		}
+		s := newSchedule(&rule, k)
+		s.count(from)
+		c := &container{instance: instance{start: start, rules: []activeRule{{schedule: s, number: 1}}}}
+		end := start.Add(time.Minute)
+		list := c.appendWindows(nil, end)
+		if len(list) >= mostWindows {
+			return // the periods are very short
+		}
+		step := rapid.Int64Range(1, int64(5*time.Second))
+		for at := start; at < end; at = at.Add(time.Duration(step.Draw(t, "step"))) {
+			_, want := walkedWindow(&rule, k, from, at)
+			got := slices.ContainsFunc(list, func(w Window) bool { return w.From <= at && at < w.To })
+			if got != want {
+				t.Fatalf("at %v: open is %v, want %v; the windows are %+v", at, got, want, list)
+			}
+		}
+	})
+}
+
+// Only rules that depend on the time have windows.
+func TestTimedRules(t *testing.T) {
+	fail := &Series{Items: []Item{{Answer: Answer{Word: Refuses}}}}
+	for want, rules := range map[bool][]Rule{
+		true: {{Probes: fail, For: &Draw{}}, {Probes: fail, From: Exactly(time.Second)},
+			{Probes: fail, Clock: AtScenario}, {Refuse: true, Clock: AfterSigterm}, {Exit: &Exit{}, Clock: AtMoment, For: &Draw{}}},
+		false: {{Probes: fail}, {Exit: &Exit{}, From: Exactly(time.Second)}, {Exit: &Exit{}, Clock: AfterSigterm}},
+	} {
+		for i := range rules {
+			if got := rules[i].isTimed(); got != want {
+				t.Errorf("%+v: %v, want %v", rules[i], got, want)
+			}
+		}
 	}
 }

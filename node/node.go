@@ -428,6 +428,10 @@ func (n *Node) Occur(moment int) {
 	n.runtime.now(func(r *fakeruntime.Runtime, now virtual.Time) { r.Occur(now, moment) })
 }
 
+// Windows returns the times until now during which rules of programs were open; see
+// fakeruntime.Runtime.Windows.
+func (n *Node) Windows() []fakeruntime.Window { return n.runtime.Windows(n.Now()) }
+
 // OccurIn is Occur for the instance that runs in a container of a pod, and for no other.
 func (n *Node) OccurIn(podUID, container string, moment int) {
 	defer n.end(n.mustBegin(change))

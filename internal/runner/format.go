@@ -10,7 +10,7 @@ import (
 	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/html"
 	"probesim.dev/internal/show/report"
-	"probesim.dev/internal/show/why"
+	"probesim.dev/trace"
 )
 
 // outputFormat is an output format of Write.
@@ -31,6 +31,8 @@ type outputFormat struct {
 	// large says what a file has of each run. It has some of the runs only, because it would become
 	// too large.
 	large string
+	// also are internal kinds of records that the report needs.
+	also []trace.Kind
 	// notes says that the first run of a case is followed by the notes about it.
 	notes bool
 
@@ -59,9 +61,9 @@ var formats = []*outputFormat{
 		finish: func(out *output) error { return report.Markdown(out.stdout, out.cases) },
 	},
 	{
-		name: "html", all: true, large: "page has timelines",
+		name: "html", all: true, large: "page has timelines", also: []trace.Kind{trace.Behavior},
 		render: func(_ *output, b *bytes.Buffer, m *finished, s *Run) {
-			m.run.Why = why.New(s.Records, s.Pods(), s.End)
+			m.run.Why = s.Why()
 			m.err = html.Section(b, m.run)
 			m.toReport(b)
 		},

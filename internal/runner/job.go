@@ -33,6 +33,7 @@ type Job struct {
 
 	from     virtual.Time // start of the timeline
 	surveyed *finished    // results of an earlier run of this job; see output.survey
+	also     []trace.Kind // internal kinds of records that the report needs
 	chosen   bool         // the report shows this run, although it does not show all runs of its case
 }
 
@@ -60,7 +61,7 @@ type Run struct {
 func (j *Job) Simulate(ctx context.Context, internal bool, sink func(*trace.Record), progress func(virtual.Time)) *Run {
 	r := simulate.Run(ctx, j.Plan, simulate.Options{
 		Until: j.Until, Internal: internal, Sink: sink, Progress: progress, MaxMemory: int64(j.Memory / 2),
-		Chooser: j.Chooser,
+		Chooser: j.Chooser, Also: j.also,
 	})
 	if errors.As(r.Err, new(*node.MemoryError)) {
 		r.Err = fmt.Errorf("%w, or raise --max-memory, which is %s", r.Err, j.Memory)

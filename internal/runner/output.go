@@ -142,6 +142,7 @@ func (out *output) run(ctx context.Context, j *Job) finished {
 	case !j.shown():
 		return *j.surveyed
 	}
+	j.also = out.format.also
 	return out.render(j.Simulate(ctx, out.verbose, nil, out.progress.Virtual()))
 }
 
@@ -152,7 +153,7 @@ func (out *output) render(s *Run) finished {
 		out.format.render(out, &b, &m, s)
 	}
 	if !out.format.trace { // emit writes traces, because they are larger than the records
-		m.run.Records, m.run.Why = nil, nil
+		m.run.Records, m.run.Why, m.run.Windows = nil, nil, nil
 	}
 	m.text = b.Bytes()
 	return m
@@ -193,7 +194,7 @@ func (out *output) emit(i int, m finished) error {
 			return err
 		}
 	}
-	m.run.Records = nil
+	m.run.Records, m.run.Windows = nil, nil
 	out.keepFailures(m.run)
 	if j.Runs == 1 {
 		return nil

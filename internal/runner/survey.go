@@ -69,7 +69,7 @@ func (out *output) survey(ctx context.Context, p pool.Options, all bool) error {
 func surveyed(ctx context.Context, j *Job, p *Progress) finished {
 	s := j.Simulate(ctx, false, nil, p.Virtual())
 	m := finished{run: s.Report(), results: s.Results}
-	m.run.Records = nil
+	m.run.Records, m.run.Windows = nil, nil
 	for i := range m.run.Expectations {
 		e := &m.run.Expectations[i]
 		e.More, e.Failures = e.More+len(e.Failures), nil

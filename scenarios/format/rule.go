@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -187,6 +188,23 @@ type Answer struct {
 // Says returns where the rule is written and its words, such as "web.yaml:14 says {for: 20s,
 // probes: fail}".
 func (r *Rule) Says() string { return says(r.Pos, r.Flag, r.Text, "its behavior") }
+
+// Effect returns what the program does while the rule is open, such as "probes: fail".
+func (r *Rule) Effect() string {
+	if r.Flag != "" {
+		return printable.Text(r.Flag)
+	}
+	own := *r
+	own.Replica, own.Instance, own.Chance = nil, nil, nil
+	own.After, own.At, own.Since, own.Holds, own.AfterSigterm = nil, nil, nil, "", nil
+	own.For, own.Every, own.Until = nil, nil, nil
+	unwrapped := func(text string) string { return strings.TrimSuffix(strings.TrimPrefix(text, "{"), "}") }
+	text := unwrapped(own.String())
+	if endpoints, found := strings.CutPrefix(text, "endpoints: "); found {
+		text = unwrapped(endpoints)
+	}
+	return cmp.Or(printable.Text(text), "handler")
+}
 
 // Says returns where the step is written and its words, as [Rule.Says] does.
 func (s *Step) Says() string { return says(s.Pos, s.Flag, s.Text, "a step") }

@@ -11,6 +11,7 @@ import (
 	"probesim.dev/internal/scenarios/drive"
 	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/internal/scenarios/program"
+	"probesim.dev/internal/show/history"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/show/summary"
 	"probesim.dev/internal/value"
@@ -37,6 +38,11 @@ func (r *Result) Report(replay string) *report.Run {
 		Pods:        r.measured(),
 		Hash:        trace.Hash(r.Records),
 		Err:         r.Err,
+	}
+	for _, w := range r.Windows {
+		if rule := r.Plan.Rule(w.Pod, w.Container, w.Rule); rule != nil {
+			run.Windows = append(run.Windows, history.Window{Window: w, Name: rule.Effect(), Says: rule.Says()})
+		}
 	}
 	run.Total = summary.Total(run.Pods)
 	if r.Err != nil && r.Err != ErrInterrupted {

@@ -13,6 +13,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/scenarios/drive"
 	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/node"
@@ -45,8 +46,9 @@ type Options struct {
 type Result struct {
 	Plan      *scenarios.Plan
 	Records   []trace.Record
-	Internal  bool         // the internal records were kept, because of Options, an expectation or a step
-	End       virtual.Time // earlier than Options.Until if the run ended early
+	Internal  bool                 // the internal records were kept, because of Options, an expectation or a step
+	End       virtual.Time         // earlier than Options.Until if the run ended early
+	Windows   []fakeruntime.Window // of the rules of programs
 	Unreached []drive.Unreached
 	Results   []expect.Result
 	decided   map[decision]bool
@@ -107,7 +109,7 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 	driver := drive.Start(plan, n)
 	r.Err = runUntil(n, o.Until, o.Progress, interrupt)
 	r.End = min(n.Now(), o.Until)
-	r.Records, r.created = recorder.Records(), driver.Created()
+	r.Records, r.created, r.Windows = recorder.Records(), driver.Created(), n.Windows()
 	if err := driver.Err(); err != nil {
 		r.Err = errors.Join(r.Err, err)
 	}

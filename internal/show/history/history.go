@@ -3,8 +3,10 @@
 package history
 
 import (
+	"cmp"
 	"slices"
 
+	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/printable"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -55,6 +57,7 @@ type Container struct {
 	Probes  map[trace.Probe][]*trace.Record // probe runs
 	Hooks   []Action
 	Pulls   []Action // of its image
+	Windows []Window // of the rules of its program
 	// Unknown has the times about which a recording of a cluster tells nothing, by the name of a
 	// lane: one of the constants below, or a probe. The trace of a run tells everything.
 	Unknown map[string][]Span
@@ -75,6 +78,24 @@ type Mark struct {
 	At     virtual.Time
 	What   string
 	Record *trace.Record
+}
+
+// Window is a time during which a rule of the scenario was open.
+type Window struct {
+	fakeruntime.Window
+	Name string // what the program does
+	Says string // where the rule is, and its words
+}
+
+// AddWindows adds windows to their containers, by the numbers of the rules.
+func (h *History) AddWindows(list []Window) {
+	for _, w := range slices.SortedStableFunc(slices.Values(list),
+		func(a, b Window) int { return cmp.Compare(a.Rule, b.Rule) }) {
+		if p := h.byName[w.Pod]; p != nil && p.byName[w.Container] != nil {
+			c := p.byName[w.Container]
+			c.Windows = append(c.Windows, w)
+		}
+	}
 }
 
 // Flip is a new value of a condition, which holds until the next Flip. Record is nil for an initial

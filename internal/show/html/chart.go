@@ -26,8 +26,8 @@ type chart struct {
 }
 
 // point is a record: step, time, cause (a step, or 0 if unknown), duration, and the numbers of its
-// texts: glyph, subject, title and message.
-type point [8]int64
+// texts: glyph, subject, title, message, and the rule that made a probe fail.
+type point [9]int64
 
 // lane is a line of the timeline. The first lane of a pod has its name. The user can fold the
 // others. Besides those of the text there are lanes of events and exits.
@@ -83,7 +83,7 @@ func newChart(run *report.Run) (*chart, []string) {
 		c.Lanes = append(c.Lanes, lanes...)
 	}
 	c.flags(run.Expectations)
-	c.gather(run.Records)
+	c.gather(run.Records, run.Why)
 	return c, notes
 }
 

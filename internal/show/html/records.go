@@ -3,11 +3,12 @@ package html
 import (
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/show/why"
 	"probesim.dev/trace"
 )
 
 // gather adds to the chart the records of its lanes, with all their direct and indirect causes.
-func (c *chart) gather(all []trace.Record) {
+func (c *chart) gather(all []trace.Record, causes *why.Run) {
 	wanted := map[int64]bool{}
 	for _, l := range c.Lanes {
 		for _, r := range l.Records {
@@ -33,7 +34,11 @@ func (c *chart) gather(all []trace.Record) {
 	texts := table{at: map[string]int64{}}
 	for i := range all {
 		if r := &all[i]; wanted[r.Step] {
-			c.Records = append(c.Records, texts.point(r))
+			rule := ""
+			if causes != nil {
+				rule = causes.Failing(r)
+			}
+			c.Records = append(c.Records, texts.point(r, rule))
 		}
 	}
 	c.Texts = texts.list
@@ -55,10 +60,10 @@ func (t *table) add(text string) int64 {
 	return i
 }
 
-func (t *table) point(r *trace.Record) point {
+func (t *table) point(r *trace.Record, rule string) point {
 	title, message := report.Describe(r)
 	return point{r.Step, int64(r.T), r.Cause, int64(r.Took), t.add(glyph(r)), t.add(r.Subject()), t.add(title),
-		t.add(printable.Text(message))}
+		t.add(printable.Text(message)), t.add(rule)}
 }
 
 // glyph returns the name of the mark of a record.

@@ -16,6 +16,7 @@ type glyphs struct {
 	axis, tick, first, last, gap rune
 	mark                         rune
 	busy                         rune   // a hook, an image pull or a wait for volumes
+	window                       rune   // a rule is open
 	unknown                      rune   // a recording does not tell
 	levels                       []rune // heights of bars
 	ellipsis                     string
@@ -26,7 +27,7 @@ var unicodeGlyphs = glyphs{
 	running: '█', killing: '░', stopping: '▒', waiting: '┄', exit: '╳', done: '┤',
 	yes: '━', no: '─', both: '╍', up: '╼', down: '╾',
 	axis: '─', tick: '┴', first: '└', last: '┘', gap: '┈',
-	mark: '▼', busy: '▬', unknown: '╱', levels: []rune("▁▂▃▄▅▆▇█"), ellipsis: "…",
+	mark: '▼', busy: '▬', window: '▀', unknown: '╱', levels: []rune("▁▂▃▄▅▆▇█"), ellipsis: "…",
 }
 
 var asciiGlyphs = glyphs{
@@ -34,7 +35,7 @@ var asciiGlyphs = glyphs{
 	running: '#', killing: ',', stopping: '/', waiting: '~', exit: '*', done: ']',
 	yes: '=', no: '-', both: '%', up: '=', down: '-',
 	axis: '-', tick: '+', first: '+', last: '+', gap: '.',
-	mark: 'v', busy: '^', unknown: '?', levels: []rune("_oO#"), ellipsis: "..",
+	mark: 'v', busy: '^', window: '@', unknown: '?', levels: []rune("_oO#"), ellipsis: "..",
 }
 
 func glyphsOf(o document.Options) *glyphs {

@@ -29,6 +29,10 @@ func (d *drawing) draw(l *Lane) row {
 		return d.probe(l)
 	case l.Kind == "life":
 		return d.life(l)
+	case l.Kind == "rule":
+		r := make(row, d.scale.columns())
+		d.fill(r, l, warn, d.g.window, "window")
+		return r
 	case l.Actions != nil:
 		return d.actions(l)
 	}

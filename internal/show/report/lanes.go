@@ -15,8 +15,8 @@ import (
 // characters. A page has it as JSON for its script.
 //
 // Its kind is node, kubelet, object (the name of a Deployment or Service), set (the Ready pods of
-// one of several ReplicaSets), wanted (those of a Deployment), level, lost, pod, ready, life,
-// condition or probe.
+// one of several ReplicaSets), wanted (those of a Deployment), level, lost, pod, ready, life, rule
+// (of the behavior of a container), condition or probe.
 type Lane struct {
 	Label  string   `json:"label"`
 	Of     string   `json:"of"`   // subject
@@ -158,6 +158,14 @@ func containerLanes(c *history.Container, p *history.Pod, number int, end virtua
 	life := lane(name, "life")
 	life.Depth = 1
 	lanes := []*Lane{life.life(c, p, end)}
+	var last *Lane
+	for i, w := range c.Windows {
+		if i == 0 || w.Rule != c.Windows[i-1].Rule {
+			last = lane(w.Name, "rule")
+			lanes = append(lanes, last)
+		}
+		last.Bars = append(last.Bars, Bar{From: w.From, To: w.To, State: "window", Text: w.Says})
+	}
 	lanes = appendActions(lanes, lane("pull", ""), c.Pulls, end)
 	lanes = appendActions(lanes, lane("hooks", ""), c.Hooks, end)
 	if len(c.Probes[trace.Startup]) > 0 {

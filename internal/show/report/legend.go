@@ -20,6 +20,7 @@ func (d *drawing) legend() string {
 		{g.running, good, "running, numbered by restarts"},
 		{g.killing, warn, "stop pending: preStop hook, or other containers first"}, {g.stopping, warn, "stopping"},
 		{g.busy, warn, "hook, image pull, or wait for volumes"},
+		{g.window, warn, "rule of the behavior"},
 		{g.levels[len(g.levels)-1], bad, "requests lost"},
 		{g.exit, bad, "exit"}, {g.done, dim, "exit code 0"}, {g.waiting, dim, "waiting"},
 		{g.yes, good, "true"}, {g.no, dim, "false"}, {g.both, warn, "several changes"},

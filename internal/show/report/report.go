@@ -58,12 +58,13 @@ type Run struct {
 	// EventList has the events of a recording, which has only their counts. For a run they are
 	// collected from the Records.
 	EventList    []*EventSeries
-	Steps        int             // number of observable records
-	Restarts     int             // number of restarts of containers; see CountRestarts
-	ProbeErrors  int             // number of probe runs that ended with an error; see CountProbeErrors
-	Pods         []summary.Pod   // numbers of each pod; may be nil after Case.Statistics has them
-	Total        summary.Numbers // see summary.Total
-	Hash         string          // see trace.Hash
+	Windows      []history.Window // of the rules of the scenario; may be nil after the run has been drawn
+	Steps        int              // number of observable records
+	Restarts     int              // number of restarts of containers; see CountRestarts
+	ProbeErrors  int              // number of probe runs that ended with an error; see CountProbeErrors
+	Pods         []summary.Pod    // numbers of each pod; may be nil after Case.Statistics has them
+	Total        summary.Numbers  // see summary.Total
+	Hash         string           // see trace.Hash
 	Expectations []Expectation
 	// Unproven names the expectations that held and prove nothing, and the rules of the scenario
 	// that never applied.
@@ -121,7 +122,9 @@ func (r *Run) Drawn() *history.History {
 	if r.History != nil {
 		return r.History
 	}
-	return history.Read(r.Records, r.Until)
+	h := history.Read(r.Records, r.Until)
+	h.AddWindows(r.Windows)
+	return h
 }
 
 // Outcome returns Broken, Failed or OK.

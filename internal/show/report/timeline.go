@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -26,20 +27,17 @@ const maxLanes = 60
 // replicas, share them.
 func Timeline(w io.Writer, run *Run, o document.Options) error {
 	h := run.Drawn()
-	lanes := lanesOf(h)
-	to := run.To
-	if to == 0 {
-		to = h.End
-	}
+	view := virtual.Span{From: run.From, To: cmp.Or(run.To, h.End)}
+	lanes := lanesOf(h, view)
 	if len(h.Pods) > maxPods {
 		lanes = append(lanes, &Lane{Label: Plural(len(h.Pods), "pod")}) // the label of a group of pods
 	}
 	d := &drawing{o: o, g: glyphsOf(o), gutter: gutter(lanes, o.Columns()), drawn: map[cell]bool{}}
-	d.scale = newScale(run.From, to, o.Columns()-d.gutter-1, h.Changes)
+	d.scale = newScale(view.From, view.To, o.Columns()-d.gutter-1, h.Changes)
 	for _, l := range Lanes(h) {
 		d.lane(l, d.draw(l))
 	}
-	d.pods(h)
+	d.pods(h, view)
 	if len(lanes) == 0 {
 		fmt.Fprintln(&d.body, "  "+o.Paint(dim, "no pod was added during the run"))
 	}
@@ -99,12 +97,12 @@ func (d *drawing) write(w io.Writer) error {
 }
 
 // pods draws the lanes of the pods. Pods whose lanes look the same share them.
-func (d *drawing) pods(h *history.History) {
+func (d *drawing) pods(h *history.History, view virtual.Span) {
 	if len(h.Pods) > maxPods {
 		d.compact(h)
 		return
 	}
-	for _, g := range d.groupAlike(h.Pods, func(p *history.Pod) []*Lane { return longLanes(h, p) }) {
+	for _, g := range d.groupAlike(h.Pods, func(p *history.Pod) []*Lane { return longLanes(h, p, view) }) {
 		if len(g.pods) > 1 {
 			g.rows[0] = d.marks(actions(g.pods[0]))
 			g.lanes[0].Label = g.name()
@@ -122,21 +120,25 @@ func (d *drawing) pods(h *history.History) {
 }
 
 // lanesOf returns all lanes of a history.
-func lanesOf(h *history.History) []*Lane {
+func lanesOf(h *history.History, view virtual.Span) []*Lane {
 	all := Lanes(h)
 	for i, p := range h.Pods {
 		if len(h.Pods) > maxPods {
 			all = append(all, compactLane(p, i, h.End))
 		} else {
-			all = append(all, longLanes(h, p)...)
+			all = append(all, longLanes(h, p, view)...)
 		}
 	}
 	return all
 }
 
-// longLanes returns the lanes of a pod without those of actions that are all short.
-func longLanes(h *history.History, p *history.Pod) []*Lane {
-	return slices.DeleteFunc(PodLanes(p, 0, h.End), func(l *Lane) bool { return !l.lasts(min(h.End, p.Removed)) })
+// longLanes returns the lanes of a pod without those of actions that are all short, and of rules
+// that are not open in the part of the run that is shown.
+func longLanes(h *history.History, p *history.Pod, view virtual.Span) []*Lane {
+	open := func(b Bar) bool { return b.From < view.To && b.To > view.From }
+	return slices.DeleteFunc(PodLanes(p, 0, h.End), func(l *Lane) bool {
+		return !l.lasts(min(h.End, p.Removed)) || l.Kind == "rule" && !slices.ContainsFunc(l.Bars, open)
+	})
 }
 
 // marks draws actions from outside, such as steps of the scenario.

@@ -65,6 +65,14 @@ func (r *Run) step(rec *trace.Record) Source {
 	return Source{}
 }
 
+// Failing returns what the rule says that made a probe run fail, or "".
+func (r *Run) Failing(run *trace.Record) string {
+	if run.Kind != trace.ProbeExecuted || succeeded(run) {
+		return ""
+	}
+	return r.says(r.ruleOf(run))
+}
+
 // inParentheses returns the words of the rule of a Behavior record in parentheses after a space, or
 // "".
 func (r *Run) inParentheses(b *trace.Record) string { return around(" (", r.says(b), ")") }

@@ -18,8 +18,8 @@ class Chart {
     const {texts, lanes} = this.data;
     this.records = new Map();
     this.effects = new Map();
-    for (const [step, t, cause, took, glyph, subject, title, message] of this.data.records) {
-      const r = {step, t, cause, took, glyph: texts[glyph], subject: texts[subject], title: texts[title], message: texts[message], lane: -1};
+    for (const [step, t, cause, took, glyph, subject, title, message, rule] of this.data.records) {
+      const r = {step, t, cause, took, glyph: texts[glyph], subject: texts[subject], title: texts[title], message: texts[message], rule: texts[rule], lane: -1};
       this.records.set(step, r);
       if (cause) this.effects.set(cause, [...(this.effects.get(cause) || []), r]);
     }
@@ -225,7 +225,7 @@ class Chart {
     const entry = (sample, text) => html('span', {}, svg('svg', {viewBox: '-9 -7 18 14'}, sample), text);
     const list = names.filter(([, glyph]) => glyphs.has(glyph)).map(([c, glyph, text]) => entry(svg('g', {class: 'm ' + c}, svg('path', {class: 'shape', d: shapes[glyph]})), text));
     const partial = new Set(['set0', 'set1', 'set2', 'set3', 'level', 'lost']);
-    const bars = [['running', 'running, numbered by restarts'], ['killing', 'stop pending'], ['stopping', 'stopping'], ['busy', 'hook, image pull, or wait for volumes'], ['waiting', 'waiting'], ['yes', 'true'], ['no', 'false'], ['mixed', 'several changes'], ['set0', 'Ready pods of the first ReplicaSet'], ['set1', 'of the second'], ['set2', 'of the third'], ['set3', 'of the fourth'], ['level', 'number of pods'], ['lost', 'requests lost'], ['down', 'kubelet down'], ['cut', 'not on this page'], ['unknown', 'not recorded']];
+    const bars = [['running', 'running, numbered by restarts'], ['killing', 'stop pending'], ['stopping', 'stopping'], ['window', 'rule of the behavior'], ['busy', 'hook, image pull, or wait for volumes'], ['waiting', 'waiting'], ['yes', 'true'], ['no', 'false'], ['mixed', 'several changes'], ['set0', 'Ready pods of the first ReplicaSet'], ['set1', 'of the second'], ['set2', 'of the third'], ['set3', 'of the fourth'], ['level', 'number of pods'], ['lost', 'requests lost'], ['down', 'kubelet down'], ['cut', 'not on this page'], ['unknown', 'not recorded']];
     for (const [state, text] of bars) {
       if (states.has(state)) list.push(entry(drawBar({kind: 'ready'}, {state, part: partial.has(state) ? 1 : 0}, 0, -9, 18, 0), text));
     }

@@ -30,6 +30,7 @@ function tally(lane, first, end) {
 function describeItem(chart, item) {
   const parts = [html('p', {}, html('b', {}, formatTime(item.t)), ' ', item.news || item.title), html('p', {class: 'who'}, item.subject)];
   if (item.message) parts.push(html('p', {class: 'message'}, item.message));
+  if (item.rule) parts.push(html('p', {class: 'rule'}, 'because ' + item.rule));
   if (item.took) parts.push(html('p', {class: 'who'}, 'started at ' + formatTime(item.t - item.took) + ', took ' + formatSpan(item.took)));
   return parts;
 }
@@ -50,7 +51,7 @@ function describeGroup(chart, lane, first, end) {
 
 const stateNames = {yes: 'true', no: 'false', up: 'running', down: 'down', killing: 'stop pending: preStop hook, or other containers first',
   running: 'running', stopping: 'stopping: between the stop signal and the exit', waiting: 'waiting', terminated: 'terminated', cut: 'not on this page',
-  unknown: 'not recorded', busy: 'in progress:', level: '', set0: 'pods Ready', set1: 'pods Ready', set2: 'pods Ready', set3: 'pods Ready', lost: 'lost:'};
+  unknown: 'not recorded', window: 'applies:', busy: 'in progress:', level: '', set0: 'pods Ready', set1: 'pods Ready', set2: 'pods Ready', set3: 'pods Ready', lost: 'lost:'};
 
 function describeBar(chart, lane, bar) {
   const parts = [html('p', {}, html('b', {}, lane.of + (lane.label !== lane.of && lane.kind !== 'life' ? ' ' + lane.label : '')), ' ', stateNames[bar.state] ?? bar.state, bar.text && bar.state !== 'cut' ? ' ' + bar.text : ''),

@@ -39,7 +39,7 @@ const rank = {exit: 9, failure: 8, error: 7, alert: 6, warning: 5, step: 5, stop
 
 const worst = (items) => items.reduce((a, b) => rank[b.glyph] > rank[a.glyph] ? b : a);
 
-const heights = {node: 24, kubelet: 18, object: 24, level: 26, pod: 26, ready: 18, life: 26, condition: 15, probe: 19, events: 18, exits: 18};
+const heights = {node: 24, kubelet: 18, object: 24, level: 26, pod: 26, ready: 18, life: 26, rule: 15, condition: 15, probe: 19, events: 18, exits: 18};
 
 function drawBars(chart, lane, y) {
   const g = svg('g');
@@ -60,7 +60,7 @@ function drawBars(chart, lane, y) {
     }
     flush();
     g.append(drawBar(lane, bar, i, a, Math.max(b - a, 1), mid));
-    if (bar.text) label(g, bar, a, b, mid);
+    if (bar.text && lane.kind !== 'rule') label(g, bar, a, b, mid);
   });
   flush();
   return g;
