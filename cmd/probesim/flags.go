@@ -113,6 +113,16 @@ func positive(text string) (time.Duration, error) {
 	return d, err
 }
 
+// parseClock reads a time of day.
+func parseClock(text string) (*time.Duration, error) {
+	for _, layout := range []string{"15:04:05", "15:04"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return new(t.Sub(t.Truncate(24 * time.Hour))), nil
+		}
+	}
+	return nil, errors.New("must be a time of day, such as 14:03:10")
+}
+
 // parseSeeds reads a seed, or a range of seeds.
 func parseSeeds(text string) (*value.IntRange, error) {
 	var r value.IntRange

@@ -48,6 +48,8 @@ func newRun() *cobra.Command {
 	flags := cmd.Flags()
 	addFlag(cmd, &o.From, "from", "", "Draw the timeline and its events from this virtual `time`, for example 60s. "+
 		"--until is the end of both.", value.ParseDuration)
+	addFlag(cmd, &o.Zero, "zero", "", "Label the axis of timelines with clock times: t=0 is this `time` of day, for "+
+		"example 14:03:10.", parseClock)
 	flags.BoolVar(&o.allRuns, "all-runs", false,
 		fmt.Sprintf("Include all runs in -o html and perfetto. By default, a scenario with more than %d has the "+
 			"failed and the worst ones.", runner.MaxShown))
@@ -121,6 +123,7 @@ Output formats:
   junit      a JUnit report for CI
   markdown   for an issue: outcomes, failures, and the timeline of each scenario
   html       a self-contained page with zoomable timelines and causes
+  svg        the timeline of one run, as a picture for a document
   perfetto   a trace file for https://ui.perfetto.dev
   github     summary or lines, and annotations for GitHub Actions
 
@@ -140,6 +143,9 @@ const runExamples = `  # Draw the timeline of a scenario
 
   # Write a page for the browser
   probesim run web.yaml --also html=web.html
+
+  # Write a picture for a postmortem, with the clock times of the incident
+  probesim run web.yaml -o svg --zero 14:03:10 > web.svg
 
   # Run a scenario with 100 seeds, and summarize the runs
   probesim run web.yaml --seed 1..100
@@ -190,6 +196,10 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	if err == nil {
 		err = o.CheckFrom(jobs)
 	}
+	if asSVG := func(f alsoFile) bool { return f.format == "svg" }; err == nil && len(jobs) > 1 &&
+		(o.output == "svg" || slices.ContainsFunc(o.also.list, asSVG)) {
+		err = usage("svg: a picture has one run, and these are %d: choose one with --run, --kubernetes and --seed", len(jobs))
+	}
 	if err != nil {
 		return withInvalid(err, invalid)
 	}
@@ -230,12 +240,12 @@ func (o *runOptions) writeAlso(cmd *cobra.Command, all []*scenarios.Scenario, op
 // checkFlags rejects flags that have no effect beside others. --from is about timelines, so these
 // are then the default format.
 func (o *runOptions) checkFlags(cmd *cobra.Command, paths []string) error {
-	if o.From > 0 {
+	if o.From > 0 || o.Zero != nil {
 		o.output = cmp.Or(o.output, "timeline")
 	}
 	var err error
 	if o.printScenario {
-		err = ignored(cmd, "with --print-scenario", "output", "seed", "from", "until", "run", "kubernetes", "delays",
+		err = ignored(cmd, "with --print-scenario", "output", "seed", "from", "zero", "until", "run", "kubernetes", "delays",
 			"verbose", "update", "keep-going", "all-runs", "also")
 	}
 	if o.output != "html" && o.output != "perfetto" && len(o.also.list) == 0 {
@@ -244,13 +254,22 @@ func (o *runOptions) checkFlags(cmd *cobra.Command, paths []string) error {
 	switch {
 	case err != nil:
 		return err
-	case o.From > 0 && o.output != "timeline":
-		return usage("--from: requires -o timeline")
+	case o.From > 0 && o.output != "timeline" && o.output != "svg":
+		return usage("--from: requires -o timeline or svg")
+	case !slices.Contains(drawing, o.output) && len(o.also.list) == 0:
+		err = ignored(cmd, "without -o "+either(drawing), "zero")
+	}
+	switch {
+	case err != nil:
+		return err
 	case o.update:
 		err = o.checkUpdate(paths)
 	}
 	return cmp.Or(err, o.also.ignored(cmd))
 }
+
+// drawing are the formats with timelines.
+var drawing = []string{"timeline", "svg", "html", "markdown", "junit"}
 
 func (o *runOptions) options(cmd *cobra.Command) runner.Options {
 	return runner.Options{Format: o.output, Verbose: o.verbose, AllRuns: o.allRuns, Stdout: cmd.OutOrStdout(),

@@ -74,6 +74,13 @@ var formats = []*outputFormat{
 		finish: func(out *output) error { return out.page.Write(out.stdout, out.cases) },
 	},
 	{
+		name: "svg", trace: true, notes: true,
+		render: func(_ *output, b *bytes.Buffer, m *finished, s *Run) {
+			m.run.From = s.Job.from
+			m.err = html.SVG(b, m.run)
+		},
+	},
+	{
 		name: "perfetto", trace: true, notes: true, large: "file has the traces",
 		add: func(out *output, j *Job, run *report.Run) error {
 			if !j.shown() {

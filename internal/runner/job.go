@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/scenarios/simulate"
@@ -32,6 +33,7 @@ type Job struct {
 	Memory  pool.Memory    // maximum for the command, of which the trace can take half; 0: node.DefaultLimits.Memory
 
 	from     virtual.Time // start of the timeline
+	zero     *time.Duration
 	surveyed *finished    // results of an earlier run of this job; see output.survey
 	also     []trace.Kind // internal kinds of records that the report needs
 	chosen   bool         // the report shows this run, although it does not show all runs of its case
@@ -75,6 +77,7 @@ func (j *Job) Simulate(ctx context.Context, internal bool, sink func(*trace.Reco
 // Report returns the report of a run.
 func (r *Run) Report() *report.Run {
 	run := r.Result.Report(r.Job.Replay)
+	run.Zero = r.Job.zero
 	if r.Job.Title != "" {
 		run.Scenario = r.Job.Title
 	}

@@ -26,6 +26,7 @@ type Selection struct {
 	Versions []string        // nil: the versions of the scenario
 	Seeds    *value.IntRange // nil: the seeds of the scenario
 	From     time.Duration   // start of the timeline
+	Zero     *time.Duration  // time of day at t=0, for timelines; nil: they have virtual times
 	Until    time.Duration   // 0: the duration of the scenario
 	Set      string          // name of the delays where the scenario sets none; other names: none
 	Memory   pool.Memory     // maximum for the command
@@ -133,7 +134,7 @@ func WithoutPreviews(versions []string, enough int) []string {
 }
 
 func (s *Selection) job(p *scenarios.Plan, group int) *Job {
-	j := &Job{Plan: p, from: virtual.At(s.From), Until: virtual.At(p.Duration), Group: group,
+	j := &Job{Plan: p, from: virtual.At(s.From), zero: s.Zero, Until: virtual.At(p.Duration), Group: group,
 		Replay: simulate.Command(p), Memory: s.Memory}
 	if delays, known := fakeruntime.DelaySet(s.Set); known {
 		p.Delays, p.Set = p.Delays.Over(delays), s.Set

@@ -15,11 +15,12 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// PageStyle is the style sheet of all pages, and CopyScript the script of the buttons that copy
-// commands.
+// PictureStyle is the style sheet of pictures, PageStyle that of all pages, and CopyScript the
+// script of the buttons that copy commands.
 var (
-	PageStyle  = asset("page.css")
-	CopyScript = asset("copy.js")
+	PictureStyle = asset("picture.css")
+	PageStyle    = PictureStyle + asset("page.css")
+	CopyScript   = asset("copy.js")
 )
 
 func asset(name string) string {

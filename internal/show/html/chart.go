@@ -14,15 +14,16 @@ import (
 
 // chart is the data of one run for the script of the page. Times are in nanoseconds.
 type chart struct {
-	From    virtual.Time `json:"from"`
-	To      virtual.Time `json:"to"`
-	Show    virtual.Time `json:"show,omitempty"` // the visible part begins here at first
-	Open    bool         `json:"open"`           // whether pods start unfolded
-	Texts   []string     `json:"texts"`          // texts of records, by number
-	Records []point      `json:"records"`
-	Lanes   []*lane      `json:"lanes"`
-	Down    []span       `json:"down"`  // outages of the kubelet
-	Flags   []flag       `json:"flags"` // failures of expectations
+	From    virtual.Time   `json:"from"`
+	To      virtual.Time   `json:"to"`
+	Show    virtual.Time   `json:"show,omitempty"` // the visible part begins here at first
+	Zero    *time.Duration `json:"zero,omitempty"` // time of day at t=0
+	Open    bool           `json:"open"`           // whether pods start unfolded
+	Texts   []string       `json:"texts"`          // texts of records, by number
+	Records []point        `json:"records"`
+	Lanes   []*lane        `json:"lanes"`
+	Down    []span         `json:"down"`  // outages of the kubelet
+	Flags   []flag         `json:"flags"` // failures of expectations
 }
 
 // point is a record: step, time, cause (a step, or 0 if unknown), duration, and the numbers of its
@@ -61,10 +62,11 @@ type flag struct {
 // maxUnfolded is the maximum number of pods for which pods start unfolded.
 const maxUnfolded = 8
 
-// newChart returns the chart of a run, and notes about omitted records.
-func newChart(run *report.Run) (*chart, []string) {
+// newChart returns the chart of a run with room for some marks and bars, and notes about omitted
+// records.
+func newChart(run *report.Run, room int) (*chart, []string) {
 	h := run.Drawn()
-	c := &chart{To: max(h.End, virtual.At(time.Millisecond)), Show: run.From, Open: len(h.Pods) <= maxUnfolded &&
+	c := &chart{To: max(h.End, virtual.At(time.Millisecond)), Show: run.From, Zero: run.Zero, Open: len(h.Pods) <= maxUnfolded &&
 		run.From == 0,
 		// the script expects lists instead of null
 		Records: []point{}, Lanes: []*lane{}, Down: []span{}, Flags: []flag{}}
@@ -78,7 +80,7 @@ func newChart(run *report.Run) (*chart, []string) {
 	for i, p := range h.Pods {
 		pods = append(pods, podLanes(p, i, h.End))
 	}
-	notes := limit(pods, h.End, maxRecords)
+	notes := limit(pods, h.End, room)
 	for _, lanes := range pods {
 		c.Lanes = append(c.Lanes, lanes...)
 	}

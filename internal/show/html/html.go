@@ -9,6 +9,7 @@ import (
 	"embed"
 	"html/template"
 	"io"
+	"strings"
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/show/document"
@@ -41,7 +42,7 @@ func Timeline(w io.Writer, run *report.Run) error {
 func ChartScript() string { return charts(asset("charts.js")) }
 
 func charts(own string) string {
-	script := "(() => {\n'use strict';\n"
+	script := "(() => {\n'use strict';\nconst look = " + strings.TrimSpace(asset("look.json")) + ";\n"
 	for _, name := range scripts {
 		script += asset(name)
 	}

@@ -32,7 +32,7 @@ func newSection(run *report.Run) *section {
 	if run.Err != nil {
 		s.ErrorIs = printable.Lines(run.Err.Error())
 	}
-	s.Chart, s.Notes = newChart(run)
+	s.Chart, s.Notes = newChart(run, maxRecords)
 	s.Notes = append(slices.Clone(run.Notes), s.Notes...)
 	var text strings.Builder
 	report.Timeline(&text, run, document.Options{Width: 120})

@@ -28,7 +28,7 @@ func tickStep(step time.Duration, minColumns int) time.Duration {
 }
 
 // axis returns the labels of the axis, in at most width columns, and its line.
-func (s *scale) axis(o document.Options, width int) (labels, line row) {
+func (s *scale) axis(run *Run, o document.Options, width int) (labels, line row) {
 	g := glyphsOf(o)
 	n := s.columns()
 	labels, line = make(row, min(n+12, width)), make(row, n+1)
@@ -40,17 +40,16 @@ func (s *scale) axis(o document.Options, width int) (labels, line row) {
 	for _, q := range s.gaps {
 		s.drawGap(line, q, g)
 	}
-	s.drawTicks(labels, line, g.tick)
+	s.drawTicks(run, labels, line, g.tick)
 	return labels, line
 }
 
-func (s *scale) drawTicks(labels, line row, tick rune) {
-	inSeconds := s.end <= virtual.At(10*time.Minute)
+func (s *scale) drawTicks(run *Run, labels, line row, tick rune) {
 	distance := tickStep(s.step, 8)
 	free := 0 // first column for the next label
 	for i, t := range s.edges {
 		if i > 0 {
-			t = s.multiple(i, distance)
+			t = s.multiple(run, i, distance)
 		}
 		if t < 0 || s.inGap(i) {
 			continue
@@ -58,7 +57,7 @@ func (s *scale) drawTicks(labels, line row, tick rune) {
 		if i > 0 && i < s.columns() {
 			line.set(i, tick, dim)
 		}
-		label := axisLabel(t, inSeconds)
+		label := run.TickLabel(t, s.end)
 		at := min(i, len(labels)-len(label))
 		if at >= free {
 			labels.text(at, label, dim)
@@ -69,11 +68,11 @@ func (s *scale) drawTicks(labels, line row, tick rune) {
 
 // multiple returns the multiple of a distance at edge i, or in the column that begins there if the
 // column is at full scale. Without one it returns -1.
-func (s *scale) multiple(i int, distance time.Duration) virtual.Time {
+func (s *scale) multiple(run *Run, i int, distance time.Duration) virtual.Time {
 	t := s.edges[i]
-	late := t.Offset() % distance
-	switch next := t.Add(distance - late); {
-	case late == 0:
+	next := run.Tick(t, distance)
+	switch {
+	case next == t:
 		return t
 	case i < s.columns() && s.edges[i+1].Sub(t) == s.step && next < s.edges[i+1]:
 		return next
@@ -105,8 +104,27 @@ func (s *scale) drawGap(line row, q gap, g *glyphs) {
 	}
 }
 
-func axisLabel(t virtual.Time, inSeconds bool) string {
-	if inSeconds {
+// Tick returns the first time from t on for a label of an axis whose labels have a distance.
+func (r *Run) Tick(t virtual.Time, distance time.Duration) virtual.Time {
+	offset := t.Offset()
+	if r.Zero != nil {
+		offset += *r.Zero
+	}
+	if late := offset % distance; late > 0 {
+		return t.Add(distance - late)
+	} else if late < 0 {
+		return t.Add(-late)
+	}
+	return t
+}
+
+// TickLabel returns the label of a time on an axis that ends at end: the time of day if that of t=0
+// is known.
+func (r *Run) TickLabel(t, end virtual.Time) string {
+	switch {
+	case r.Zero != nil:
+		return time.Time{}.Add(*r.Zero + t.Offset()).Format("15:04:05.999")
+	case end <= virtual.At(10*time.Minute):
 		return strconv.FormatFloat(t.Offset().Seconds(), 'f', -1, 64) + "s"
 	}
 	return value.Format(t.Offset())

@@ -21,7 +21,7 @@ func TestAxis(t *testing.T) {
 		{3 * time.Second, 10 * time.Second, "3s   4s        6s        8s        10s"},
 	} {
 		s := newScale(virtual.At(test.from), virtual.At(test.to), 64, nil)
-		labels, _ := s.axis(document.Options{}, 80)
+		labels, _ := s.axis(&Run{}, document.Options{}, 80)
 		var b strings.Builder
 		for _, c := range labels {
 			b.WriteRune(max(c.r, ' '))

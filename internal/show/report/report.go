@@ -10,6 +10,7 @@ package report
 
 import (
 	"slices"
+	"time"
 
 	"probesim.dev/internal/show/history"
 	"probesim.dev/internal/show/summary"
@@ -48,8 +49,10 @@ type Run struct {
 	// From and To limit the timeline and the events to a part of the run; a zero To means its end.
 	// A page shows the run from From on at first, with its pods folded.
 	From, To virtual.Time
-	Replay   string   // command that repeats the run
-	Notes    []string // what a reader has to know besides the trace, such as fields that the API server drops
+	// Zero is the time of day at t=0, for the axis of timelines. Nil: it has virtual times.
+	Zero   *time.Duration
+	Replay string   // command that repeats the run
+	Notes  []string // what a reader has to know besides the trace, such as fields that the API server drops
 
 	Records []trace.Record // may be nil after the run has been drawn
 	// History is drawn instead of the Records. It is set only for recordings of clusters, which do

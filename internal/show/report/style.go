@@ -58,8 +58,8 @@ func (r row) render(o document.Options) string {
 	return b.String()
 }
 
-// shorten limits s to n characters, with an ellipsis in the middle.
-func shorten(s string, n int, ellipsis string) string {
+// Shorten limits s to n characters, with an ellipsis in the middle.
+func Shorten(s string, n int, ellipsis string) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
 	}

@@ -32,7 +32,7 @@ func Timeline(w io.Writer, run *Run, o document.Options) error {
 	if len(h.Pods) > maxPods {
 		lanes = append(lanes, &Lane{Label: Plural(len(h.Pods), "pod")}) // the label of a group of pods
 	}
-	d := &drawing{o: o, g: glyphsOf(o), gutter: gutter(lanes, o.Columns()), drawn: map[cell]bool{}}
+	d := &drawing{o: o, run: run, g: glyphsOf(o), gutter: gutter(lanes, o.Columns()), drawn: map[cell]bool{}}
 	d.scale = newScale(view.From, view.To, o.Columns()-d.gutter-1, h.Changes)
 	for _, l := range Lanes(h) {
 		d.lane(l, d.draw(l))
@@ -46,6 +46,7 @@ func Timeline(w io.Writer, run *Run, o document.Options) error {
 
 type drawing struct {
 	o      document.Options
+	run    *Run
 	g      *glyphs
 	scale  *scale
 	gutter int
@@ -79,13 +80,13 @@ func (d *drawing) lane(l *Lane, r row) {
 		d.drawn[c] = true
 	}
 	label, style := l.label()
-	label = shorten(label, d.gutter-2, d.g.ellipsis)
+	label = Shorten(label, d.gutter-2, d.g.ellipsis)
 	fmt.Fprintln(&d.body, strings.TrimRight(d.o.Paint(style, label)+strings.Repeat(" ", d.gutter-len([]rune(label)))+
 		r.render(d.o), " "))
 }
 
 func (d *drawing) write(w io.Writer) error {
-	labels, line := d.scale.axis(d.o, d.o.Columns()-d.gutter)
+	labels, line := d.scale.axis(d.run, d.o, d.o.Columns()-d.gutter)
 	margin := strings.Repeat(" ", d.gutter)
 	legend := d.legend()
 	if legend != "" {

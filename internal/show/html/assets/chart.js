@@ -3,7 +3,7 @@ class Chart {
   constructor(figure, data) {
     this.figure = figure;
     this.data = data;
-    this.scale = new Scale(data.from, data.to);
+    this.scale = new Scale(data.from, data.to, data.zero);
     if (data.show) this.scale.show(data.show, data.to);
     this.closed = new Set();
     this.selected = 0;
@@ -215,17 +215,14 @@ class Chart {
   }
 
   drawLegend() {
-    const names = [['m-success', 'success', 'succeeded'], ['m-failure', 'failure', 'failed'], ['m-error', 'error', 'probe error (ignored)'], ['m-warning', 'warning', 'warning'],
-      ['m-stop', 'stop', 'stop signal'], ['m-exit', 'exit', 'exit'], ['m-done', 'done', 'exit code 0'], ['m-flip', 'flip', 'condition changes'], ['m-fall', 'fall', 'to false'], ['m-event', 'event', 'event'], ['m-alert', 'alert', 'warning event'], ['m-step', 'step', 'step']];
     const glyphs = new Set(), states = new Set();
     for (const {lane} of this.rows) {
       lane.items.forEach((item) => glyphs.add(item.glyph));
       lane.bars.forEach((bar) => states.add(bar.state));
     }
     const entry = (sample, text) => html('span', {}, svg('svg', {viewBox: '-9 -7 18 14'}, sample), text);
-    const list = names.filter(([, glyph]) => glyphs.has(glyph)).map(([c, glyph, text]) => entry(svg('g', {class: 'm ' + c}, svg('path', {class: 'shape', d: shapes[glyph]})), text));
+    const list = marks.filter(([glyph]) => glyphs.has(glyph)).map(([glyph, text]) => entry(svg('g', {class: 'm m-' + glyph}, svg('path', {class: 'shape', d: shapes[glyph]})), text));
     const partial = new Set(['set0', 'set1', 'set2', 'set3', 'level', 'lost']);
-    const bars = [['running', 'running, numbered by restarts'], ['killing', 'stop pending'], ['stopping', 'stopping'], ['window', 'rule of the behavior'], ['busy', 'hook, image pull, or wait for volumes'], ['waiting', 'waiting'], ['yes', 'true'], ['no', 'false'], ['mixed', 'several changes'], ['set0', 'Ready pods of the first ReplicaSet'], ['set1', 'of the second'], ['set2', 'of the third'], ['set3', 'of the fourth'], ['level', 'number of pods'], ['lost', 'requests lost'], ['down', 'kubelet down'], ['cut', 'not on this page'], ['unknown', 'not recorded']];
     for (const [state, text] of bars) {
       if (states.has(state)) list.push(entry(drawBar({kind: 'ready'}, {state, part: partial.has(state) ? 1 : 0}, 0, -9, 18, 0), text));
     }

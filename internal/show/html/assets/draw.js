@@ -1,5 +1,8 @@
 // Marks and bars of lanes. All functions create elements and text nodes, never markup.
 
+// heights are those of lanes by kind, shapes paths around the origin, and ranks say which of several overlapping marks is visible.
+const {heights, shapes, ranks, marks, bars, ticks} = look;
+
 function svg(name, attributes = {}, ...children) {
   return build(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children);
 }
@@ -16,30 +19,7 @@ function build(element, attributes, children) {
   return element;
 }
 
-// shapes are paths around the origin.
-const shapes = {
-  success: 'M-2.6 0a2.6 2.6 0 1 0 5.2 0a2.6 2.6 0 1 0-5.2 0',
-  failure: 'M-3.5-3.5L3.5 3.5M-3.5 3.5L3.5-3.5',
-  mixed: 'M-3.5-3.5L3.5 3.5M-3.5 3.5L3.5-3.5M-5 0h10',
-  error: 'M0-5V1M0 4.4v.1',
-  warning: 'M-4 3.5L0-4L4 3.5Z',
-  alert: 'M-4 3.5L0-4L4 3.5Z',
-  event: 'M0-3V3',
-  start: 'M-2-5V5',
-  stop: 'M-3.5-3.5H3.5V3.5H-3.5Z',
-  exit: 'M-4-4L4 4M-4 4L4-4',
-  done: 'M0-6V6M-4 0H0',
-  flip: 'M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0',
-  fall: 'M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0',
-  step: 'M-4-4H4L0 4Z',
-};
-
-// rank determines which of several overlapping marks is visible.
-const rank = {exit: 9, failure: 8, error: 7, alert: 6, warning: 5, step: 5, stop: 4, start: 3, done: 3, fall: 4, flip: 2, event: 1, success: 0};
-
-const worst = (items) => items.reduce((a, b) => rank[b.glyph] > rank[a.glyph] ? b : a);
-
-const heights = {node: 24, kubelet: 18, object: 24, level: 26, pod: 26, ready: 18, life: 26, rule: 15, condition: 15, probe: 19, events: 18, exits: 18};
+const worst = (items) => items.reduce((a, b) => ranks[b.glyph] > ranks[a.glyph] ? b : a);
 
 function drawBars(chart, lane, y) {
   const g = svg('g');
@@ -127,7 +107,7 @@ function drawMarks(chart, lane, n, y) {
   const mid = y + heights[lane.kind] / 2;
   let free = -1;
   for (const group of groups(chart, lane)) {
-    let glyph = [...group.kinds].sort((a, b) => rank[b] - rank[a])[0];
+    let glyph = [...group.kinds].sort((a, b) => ranks[b] - ranks[a])[0];
     if (glyph === 'failure' && group.kinds.has('success')) glyph = 'mixed';
     const m = svg('g', {class: 'm m-' + (glyph === 'mixed' ? 'failure' : glyph), transform: `translate(${group.x.toFixed(1)} ${mid})`, tabindex: -1, role: 'img',
       'data-lane': n, 'data-first': group.first, 'data-end': group.end, 'aria-label': groupTitle(lane, group.first, group.end)});

@@ -22,12 +22,10 @@ function formatSpan(d) {
 
 const trim = (x) => String(+x.toFixed(3));
 
-const tickSteps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 2e4, 3e4, 6e4, 12e4, 3e5, 6e5, 9e5, 12e5, 18e5, 36e5, 72e5,
-  108e5, 144e5, 216e5, 432e5, 864e5, 1728e5, 4320e5].map((x) => x * ms);
-
 // Scale maps times to horizontal positions.
 class Scale {
-  constructor(from, to) {
+  constructor(from, to, zero) {
+    this.zero = zero;
     this.first = from;
     this.last = to;
     this.left = 0;
@@ -68,13 +66,20 @@ class Scale {
 
   ticks() {
     const least = (this.to - this.from) / this.width * 84;
-    const step = tickSteps.find((s) => s >= least) || Math.ceil(least / (864e5 * ms)) * 864e5 * ms;
+    const step = ticks.map((x) => x * ms).find((s) => s >= least) || Math.ceil(least / (864e5 * ms)) * 864e5 * ms;
     const list = [];
-    for (let t = Math.ceil(this.from / step) * step; t <= Math.min(this.to, this.last); t += step) {
-      list.push({t, label: this.last < 10 * minute ? trim(t / second) + 's' : t === 0 ? '0s' : t < 2 * minute && step >= second ? trim(t / second) + 's' : formatTick(t, step)});
+    const zero = this.zero || 0;
+    for (let t = Math.ceil((this.from + zero) / step) * step - zero; t <= Math.min(this.to, this.last); t += step) {
+      list.push({t, label: this.zero !== undefined ? formatClock(t + zero) : this.last < 10 * minute ? trim(t / second) + 's' : t === 0 ? '0s' : t < 2 * minute && step >= second ? trim(t / second) + 's' : formatTick(t, step)});
     }
     return list;
   }
+}
+
+// formatClock formats a time of day.
+function formatClock(t) {
+  const two = (n) => String(n).padStart(2, '0'), all = Math.round(t / ms) % 864e5;
+  return two(Math.floor(all / 36e5)) + ':' + two(Math.floor(all / 6e4) % 60) + ':' + two(Math.floor(all / 1000) % 60) + (all % 1000 ? String(all % 1000 / 1000).slice(1) : '');
 }
 
 function formatTick(t, step) {
