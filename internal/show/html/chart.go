@@ -89,33 +89,26 @@ func newChart(run *report.Run, room int) (*chart, []string) {
 	return c, notes
 }
 
-// podLanes returns the lanes of a pod, numbered.
+// podLanes returns the lanes of a pod, numbered, and one of the exits of all containers, which a
+// folded pod shows.
 func podLanes(p *history.Pod, number int, end virtual.Time) []*lane {
 	var lanes []*lane
+	var exits []*trace.Record
 	for _, l := range report.PodLanes(p, number, end) {
 		lanes = append(lanes, &lane{Lane: l})
+		for _, r := range l.Records {
+			if r.Kind == trace.ContainerExited {
+				exits = append(exits, r)
+			}
+		}
 	}
+	slices.SortFunc(exits, func(a, b *trace.Record) int { return cmp.Compare(a.Step, b.Step) })
 	name := lanes[0].Label
 	if len(p.Events) > 0 {
 		lanes = append(lanes, &lane{Lane: &report.Lane{Label: "events", Of: name, Kind: "events", Depth: 1, Pod: number,
 			Records: p.Events}})
 	}
-	return append(lanes,
-		&lane{Lane: &report.Lane{Label: name, Of: name, Kind: "exits", Pod: number, Records: exits(p)}})
-}
-
-// exits returns the exits of all containers, which a folded pod shows.
-func exits(p *history.Pod) []*trace.Record {
-	var list []*trace.Record
-	for _, c := range p.Containers {
-		for i := range c.Runs {
-			if r := c.Runs[i].Record(trace.ContainerExited); r != nil {
-				list = append(list, r)
-			}
-		}
-	}
-	slices.SortFunc(list, func(a, b *trace.Record) int { return cmp.Compare(a.Step, b.Step) })
-	return list
+	return append(lanes, &lane{Lane: &report.Lane{Label: name, Of: name, Kind: "exits", Pod: number, Records: exits}})
 }
 
 // flags adds a flag for each marked record of a failure.

@@ -36,7 +36,7 @@ var look = func() (l struct {
 const (
 	pictureWidth = 960
 	pictureTop   = 24 // the height of the axis
-	rightMargin  = 14
+	rightMargin  = 30
 )
 
 const pictureHead = `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%.0[2]f" viewBox="0 0 %[1]d %.0[2]f"
@@ -126,12 +126,8 @@ func (p *picture) axis() {
 		}
 	}
 	for t := p.run.Tick(p.from, step); t <= p.to; t = t.Add(step) {
-		x, anchor := p.x(t), "middle"
-		if x > pictureWidth-rightMargin-24 {
-			anchor = "end"
-		}
-		p.add(`<text class="tick" x="%.1f" y="16" text-anchor="%s">%s</text>`, x, anchor, p.run.TickLabel(t, p.to))
-		p.add(`<path class="grid" d="M%.1f %dV%.1f"/>`, x, pictureTop, pictureTop+p.height)
+		p.add(`<text class="tick" x="%.1f" y="16" text-anchor="middle">%s</text>`, p.x(t), p.run.TickLabel(t, p.to))
+		p.add(`<path class="grid" d="M%.1f %dV%.1f"/>`, p.x(t), pictureTop, pictureTop+p.height)
 	}
 	for _, d := range p.chart.Down {
 		p.add(`<rect class="downtime" x="%.1f" y="%d" width="%.1f" height="%.1f"/>`, p.x(d.From), pictureTop,
@@ -188,18 +184,16 @@ func (p *picture) bar(kind string, b *report.Bar, x, middle, width float64) {
 	if height > 0 {
 		p.add(`<rect class="b-%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, b.State, x, y, width, height)
 	}
-	switch {
-	case b.Text == "" || kind == "rule" || textWidth(b.Text)+12 > width:
-	case height > 0:
-		if b.State == "running" {
-			class = "bartext"
-		}
-		p.text(x+6, middle+4, class, b.Text)
-	default:
-		p.add(`<rect x="%.1f" y="%.1f" width="%.1f" height="14" style="fill: var(--paper)"/>`, x+6, middle-7,
-			textWidth(b.Text)+4)
-		p.text(x+8, middle+4, class, b.Text)
+	if b.Text == "" || kind == "rule" || textWidth(b.Text)+12 > width {
+		return
 	}
+	switch {
+	case b.State == "running":
+		class = "bartext"
+	case height == 0:
+		middle -= 7 // the text is above the line
+	}
+	p.text(x+6, middle+4, class, b.Text)
 }
 
 // marks draws the marks of a lane. Of marks that would overlap, it draws the one that matters most.

@@ -110,12 +110,8 @@ func (r *Run) Tick(t virtual.Time, distance time.Duration) virtual.Time {
 	if r.Zero != nil {
 		offset += *r.Zero
 	}
-	if late := offset % distance; late > 0 {
-		return t.Add(distance - late)
-	} else if late < 0 {
-		return t.Add(-late)
-	}
-	return t
+	late := (offset%distance + distance) % distance
+	return t.Add((distance - late) % distance)
 }
 
 // TickLabel returns the label of a time on an axis that ends at end: the time of day if that of t=0
