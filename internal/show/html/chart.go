@@ -76,14 +76,12 @@ func newChart(run *report.Run, room int) (*chart, []string) {
 	for _, l := range report.Lanes(h) {
 		c.object(l, h.End)
 	}
-	var pods [][]*lane
+	var lanes []*lane
 	for i, p := range h.Pods {
-		pods = append(pods, podLanes(p, i, h.End))
+		lanes = append(lanes, podLanes(p, i, h.End)...)
 	}
-	notes := limit(pods, h.End, room)
-	for _, lanes := range pods {
-		c.Lanes = append(c.Lanes, lanes...)
-	}
+	notes := limit(lanes, h.End, room)
+	c.Lanes = append(c.Lanes, lanes...)
 	c.flags(run.Expectations)
 	c.gather(run.Records, run.Why)
 	return c, notes

@@ -152,7 +152,7 @@ func TestBigRuns(t *testing.T) {
 	}{
 		{"all", 3, 10_000, 2, nil},
 		{"counted", 2, 50_000, 10_000, []string{"99,970 of them are only counted"}},
-		{"cut", 8, 10_000, 2, []string{"The lanes of 8 of 8 pods end early, the first at 2h"}},
+		{"cut", 8, 10_000, 2, []string{"The lanes end at 2h"}},
 	} {
 		run := big(test.pods, test.seconds, test.fails)
 		page := write(t, run)
@@ -190,21 +190,6 @@ func TestSeriesCountAll(t *testing.T) {
 		}
 		if n != 70_000 {
 			t.Errorf("%d probe runs, want 70000", n)
-		}
-	}
-}
-
-func TestShareOf(t *testing.T) {
-	for _, test := range []struct {
-		sizes      []int
-		room, want int
-	}{{[]int{10, 10, 10}, 15, 5}, {[]int{1, 100, 100}, 21, 10}, {[]int{3}, 2, 2}, {[]int{1, 1, 1}, 10, 7}} {
-		var pods [][]*lane
-		for _, n := range test.sizes {
-			pods = append(pods, []*lane{{Lane: &report.Lane{Bars: make([]report.Bar, n)}}})
-		}
-		if got := shareOf(pods, test.room); got != test.want {
-			t.Errorf("%v in %d: %d each, want %d", test.sizes, test.room, got, test.want)
 		}
 	}
 }

@@ -16,40 +16,23 @@ const maxRecords = 60_000
 // minSeries is the minimum number of records of a series.
 const minSeries = 4
 
-// limit reduces the lanes to room marks and bars, and returns notes about omitted records. First it
-// combines consecutive equal probe runs and events to series. If that is not enough, the lanes of
-// the largest pods end early.
-func limit(pods [][]*lane, end virtual.Time, room int) []string {
-	if total(pods) <= room {
+// limit reduces the lanes of pods to room marks and bars, and returns notes about omitted records.
+// First it combines consecutive equal probe runs and events to series. If that is not enough, the
+// lanes end early.
+func limit(lanes []*lane, end virtual.Time, room int) []string {
+	if size(lanes) <= room {
 		return nil
 	}
 	var notes []string
-	if n := foldAll(pods); n > 0 {
+	if n := foldAll(lanes); n > 0 {
 		notes = append(notes, fmt.Sprintf("Consecutive equal probe runs and events are shown as one mark: %s of them "+
 			"are only counted.", printable.Thousands(n)))
 	}
-	if total(pods) <= room {
+	if size(lanes) <= room {
 		return notes
 	}
-	share, cut := shareOf(pods, room), 0
-	first := end
-	for _, lanes := range pods {
-		if size(lanes) > share {
-			first = min(first, cutLanes(lanes, share, end))
-			cut++
-		}
-	}
-	return append(notes, fmt.Sprintf("The lanes of %s of %s end early, the first at %s, because the run is too large "+
-		"for one page. To see everything, use a shorter --until, fewer pods, or -o jsonl.",
-		printable.Thousands(cut), report.Plural(len(pods), "pod"), trace.FormatTime(first)))
-}
-
-func total(pods [][]*lane) int {
-	n := 0
-	for _, lanes := range pods {
-		n += size(lanes)
-	}
-	return n
+	return append(notes, fmt.Sprintf("The lanes end at %s, because the run is too large for one page. To see "+
+		"everything, use a shorter --until, fewer pods, or -o jsonl.", trace.FormatTime(cutLanes(lanes, room, end))))
 }
 
 func size(lanes []*lane) int {
@@ -60,43 +43,21 @@ func size(lanes []*lane) int {
 	return n
 }
 
-// shareOf returns the maximum size of a pod with which all pods fit. Small pods leave their unused
-// share to the others.
-func shareOf(pods [][]*lane, room int) int {
-	sizes := make([]int, len(pods))
-	for i, lanes := range pods {
-		sizes[i] = size(lanes)
-	}
-	slices.Sort(sizes)
-	for i, n := range sizes {
-		share := room / (len(sizes) - i)
-		if n > share {
-			return share
-		}
-		room -= n
-	}
-	return room
-}
-
 // foldAll replaces consecutive equal records by series, and returns the number of omitted records.
 // It keeps records that are causes.
-func foldAll(pods [][]*lane) int {
+func foldAll(lanes []*lane) int {
 	causes := map[int64]bool{}
-	for _, lanes := range pods {
-		for _, l := range lanes {
-			for _, r := range l.Records {
-				if l.Kind != "events" {
-					causes[r.Cause] = true
-				}
+	for _, l := range lanes {
+		for _, r := range l.Records {
+			if l.Kind != "events" {
+				causes[r.Cause] = true
 			}
 		}
 	}
 	n := 0
-	for _, lanes := range pods {
-		for _, l := range lanes {
-			if l.Kind == "probe" || l.Kind == "events" {
-				n += l.fold(causes)
-			}
+	for _, l := range lanes {
+		if l.Kind == "probe" || l.Kind == "events" {
+			n += l.fold(causes)
 		}
 	}
 	return n
