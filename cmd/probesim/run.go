@@ -194,11 +194,7 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 	}
 	jobs, err := o.Jobs(all)
 	if err == nil {
-		err = o.CheckFrom(jobs)
-	}
-	if asSVG := func(f alsoFile) bool { return f.format == "svg" }; err == nil && len(jobs) > 1 &&
-		(o.output == "svg" || slices.ContainsFunc(o.also.list, asSVG)) {
-		err = usage("svg: a picture has one run, and these are %d: choose one with --run, --kubernetes and --seed", len(jobs))
+		err = cmp.Or(o.CheckFrom(jobs), o.checkPicture(len(jobs)))
 	}
 	if err != nil {
 		return withInvalid(err, invalid)
@@ -266,6 +262,15 @@ func (o *runOptions) checkFlags(cmd *cobra.Command, paths []string) error {
 		err = o.checkUpdate(paths)
 	}
 	return cmp.Or(err, o.also.ignored(cmd))
+}
+
+// checkPicture rejects a picture of several runs.
+func (o *runOptions) checkPicture(runs int) error {
+	also := slices.ContainsFunc(o.also.list, func(f alsoFile) bool { return f.format == "svg" })
+	if runs > 1 && (also || o.output == "svg") {
+		return usage("svg: a picture has one run, and these are %d: choose one with --run, --kubernetes and --seed", runs)
+	}
+	return nil
 }
 
 // drawing are the formats with timelines.

@@ -153,8 +153,6 @@ type Section struct {
 type Picture struct {
 	Text func(io.Writer, Options) error
 	Page func(io.Writer) error
-
-	Language string // of the characters in Markdown; empty: text
 }
 
 func add(b *Body, x block) { b.blocks = append(b.blocks, x) }

@@ -102,7 +102,7 @@ func (m *markdownWriter) picture(p *Picture) {
 	if err := p.Text(&b, Options{}); m.err == nil {
 		m.err = err
 	}
-	m.block(Fenced(cmp.Or(p.Language, "text"), b.String()))
+	m.block(Fenced("text", b.String()))
 }
 
 func (m *markdownWriter) items(list []Item) {
