@@ -160,7 +160,8 @@ func TestTimedRules(t *testing.T) {
 	fail := &Series{Items: []Item{{Answer: Answer{Word: Refuses}}}}
 	for want, rules := range map[bool][]Rule{
 		true: {{Probes: fail, For: &Draw{}}, {Probes: fail, From: Exactly(time.Second)},
-			{Probes: fail, Clock: AtScenario}, {Refuse: true, Clock: AfterSigterm}, {Exit: &Exit{}, Clock: AtMoment, For: &Draw{}}},
+			{Probes: fail, Clock: AtScenario}, {Refuse: true, Clock: AfterSigterm},
+			{Exit: &Exit{}, Clock: AtMoment, For: &Draw{}}},
 		false: {{Probes: fail}, {Exit: &Exit{}, From: Exactly(time.Second)}, {Exit: &Exit{}, Clock: AfterSigterm}},
 	} {
 		for i := range rules {

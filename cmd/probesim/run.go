@@ -241,8 +241,8 @@ func (o *runOptions) checkFlags(cmd *cobra.Command, paths []string) error {
 	}
 	var err error
 	if o.printScenario {
-		err = ignored(cmd, "with --print-scenario", "output", "seed", "from", "zero", "until", "run", "kubernetes", "delays",
-			"verbose", "update", "keep-going", "all-runs", "also")
+		err = ignored(cmd, "with --print-scenario", "output", "seed", "from", "zero", "until", "run", "kubernetes",
+			"delays", "verbose", "update", "keep-going", "all-runs", "also")
 	}
 	if o.output != "html" && o.output != "perfetto" && len(o.also.list) == 0 {
 		err = cmp.Or(err, ignored(cmd, "without -o html and -o perfetto", "all-runs"))
@@ -268,7 +268,8 @@ func (o *runOptions) checkFlags(cmd *cobra.Command, paths []string) error {
 func (o *runOptions) checkPicture(runs int) error {
 	also := slices.ContainsFunc(o.also.list, func(f alsoFile) bool { return f.format == "svg" })
 	if runs > 1 && (also || o.output == "svg") {
-		return usage("svg: a picture has one run, and these are %d: choose one with --run, --kubernetes and --seed", runs)
+		return usage("svg: a picture has one run, and these are %d: choose one with --run, --kubernetes and --seed",
+			runs)
 	}
 	return nil
 }

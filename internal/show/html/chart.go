@@ -66,8 +66,8 @@ const maxUnfolded = 8
 // records.
 func newChart(run *report.Run, room int) (*chart, []string) {
 	h := run.Drawn()
-	c := &chart{To: max(h.End, virtual.At(time.Millisecond)), Show: run.From, Zero: run.Zero, Open: len(h.Pods) <= maxUnfolded &&
-		run.From == 0,
+	c := &chart{To: max(h.End, virtual.At(time.Millisecond)), Show: run.From, Zero: run.Zero,
+		Open: len(h.Pods) <= maxUnfolded && run.From == 0,
 		// the script expects lists instead of null
 		Records: []point{}, Lanes: []*lane{}, Down: []span{}, Flags: []flag{}}
 	if len(run.Records) > 0 {

@@ -90,7 +90,8 @@ func SVG(w io.Writer, run *report.Run) error {
 			escaped("failed: "+f.Text))
 	}
 	bottom := p.legend(y + 18)
-	_, err := fmt.Fprintf(w, pictureHead, pictureWidth, bottom, escaped(run.Scenario), document.PictureStyle, p.String())
+	_, err := fmt.Fprintf(w, pictureHead, pictureWidth, bottom, escaped(run.Scenario), document.PictureStyle,
+		p.String())
 	return err
 }
 

@@ -14,7 +14,7 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// elements returns the elements of a picture. It checks that the picture is XML without scripts, and
+// elements counts the elements of a picture. It checks that the picture is XML without scripts, and
 // that nothing lies outside.
 func elements(t *testing.T, run *report.Run) map[string]int {
 	t.Helper()
@@ -41,7 +41,8 @@ func elements(t *testing.T, run *report.Run) map[string]int {
 			if strings.HasPrefix(a.Name.Local, "on") || strings.Contains(a.Value, "%!") {
 				t.Errorf("%s has %s=%q", start.Name.Local, a.Name.Local, a.Value)
 			}
-			if x, err := strconv.ParseFloat(a.Value, 64); a.Name.Local == "x" && (err != nil || x < -9 || x > pictureWidth) {
+			x, err := strconv.ParseFloat(a.Value, 64)
+			if a.Name.Local == "x" && (err != nil || x < -9 || x > pictureWidth) {
 				t.Errorf("%s lies at %s", start.Name.Local, a.Value)
 			}
 		}
