@@ -20,8 +20,9 @@ type Window struct {
 	From, To       virtual.Time
 }
 
-// mostWindows bounds the windows of a rule and an instance in Windows.
-const mostWindows = 200
+// mostWindows is how many windows of a rule and an instance Windows returns. It returns none of a
+// rule with more: a part of them would look like all.
+const mostWindows = 5000
 
 // Windows returns the times until end during which rules were open. Rules that do not depend on the
 // time, and those that only end a program, have none.
@@ -44,8 +45,12 @@ func (c *container) appendWindows(list []Window, end virtual.Time) []Window {
 			continue
 		}
 		s.last = window{open: s.first}
-		t := max(s.first, start)
-		for n := 0; t < end && n < 2*mostWindows; n++ {
+		t, before := max(s.first, start), len(list)
+		for n := 0; t < end; n++ {
+			if n > 2*mostWindows { // each opens and closes
+				list = list[:before]
+				break
+			}
 			if w, open := s.at(t); open {
 				list = append(list, Window{c.Namespace + "/" + c.PodName, c.Name, active.number, max(w.open, start),
 					min(w.close, end)})

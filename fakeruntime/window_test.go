@@ -141,8 +141,8 @@ func TestWindows(t *testing.T) {
 		c := &container{instance: instance{start: start, rules: []activeRule{{schedule: s, number: 1}}}}
 		end := start.Add(time.Minute)
 		list := c.appendWindows(nil, end)
-		if len(list) >= mostWindows {
-			return // the periods are very short
+		if rule.Every != nil && rule.Every.Min < time.Minute/mostWindows {
+			return // there may be too many
 		}
 		step := rapid.Int64Range(1, int64(5*time.Second))
 		for at := start; at < end; at = at.Add(time.Duration(step.Draw(t, "step"))) {
@@ -168,6 +168,19 @@ func TestTimedRules(t *testing.T) {
 			if got := rules[i].isTimed(); got != want {
 				t.Errorf("%+v: %v, want %v", rules[i], got, want)
 			}
+		}
+	}
+}
+
+// A rule with too many windows has none.
+func TestTooManyWindows(t *testing.T) {
+	for every, want := range map[time.Duration]int{time.Minute: 1440, 3 * time.Second: 0} {
+		rule := Rule{For: new(Exactly(time.Second)), Every: new(Exactly(every))}
+		s := newSchedule(&rule, key{})
+		s.count(0)
+		c := &container{instance: instance{rules: []activeRule{{schedule: s, number: 1}}}}
+		if list := c.appendWindows(nil, virtual.At(24*time.Hour)); len(list) != want {
+			t.Errorf("every %s: %d windows, want %d", every, len(list), want)
 		}
 	}
 }
