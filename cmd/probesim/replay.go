@@ -19,7 +19,7 @@ import (
 	"probesim.dev/trace"
 )
 
-var replayOutputs = []string{"timeline", "jsonl", "json", "markdown", "html", "perfetto"}
+var replayOutputs = []string{"timeline", "jsonl", "json", "markdown", "html", "svg", "perfetto"}
 
 func newReplay() *cobra.Command {
 	var o runOptions
