@@ -11,6 +11,7 @@ import (
 	"probesim.dev/internal/answers/invariants"
 	"probesim.dev/internal/answers/shrink"
 	"probesim.dev/internal/scenarios/expect"
+	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/plan"
@@ -144,16 +145,9 @@ func (x *shrinking) write(data []byte, c Change) ([]byte, error) {
 		}
 	}
 	for _, f := range c.Faults {
-		edits = append(edits, shrink.Field{Path: "spec.steps[+]", Value: f.yaml()})
+		edits = append(edits, shrink.Field{Path: "spec.steps[+]", Value: strict.Encode(f.Step(), nil).Text()})
 	}
 	return shrink.Edit(data, scenario.Metadata.Name, edits)
-}
-
-// yaml returns the step as it is written in a file.
-func (f Fault) yaml() string {
-	action := map[FaultKind]string{KubeletRestart: "restartKubelet: {downtime", APIOutage: "apiDown: {for",
-		RuntimeOutage: "runtimeDown: {for"}[f.Kind]
-	return "{at: " + value.Format(f.At) + ", " + action + ": " + value.Format(f.For) + "}}"
 }
 
 // load returns the only scenario of a file as a subject.
