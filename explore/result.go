@@ -2,6 +2,7 @@ package explore
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -64,6 +65,9 @@ type Outcome struct {
 	// Place is the position of the first run in the exploration, whatever shard made it.
 	Place Place `json:"place"`
 }
+
+// GomegaString names the outcome. Gomega prints it in messages in place of the fields.
+func (o *Outcome) GomegaString() string { return fmt.Sprintf("outcome %s, in %d runs", o.ID, o.Count) }
 
 // Spread is an entry of a history whose time depends on the choices.
 type Spread struct {

@@ -37,6 +37,14 @@ type Exploration struct {
 	witnesses string
 }
 
+// GomegaString names the exploration. Gomega prints it in messages in place of the fields.
+func (e *Exploration) GomegaString() string {
+	if e == nil || e.Result == nil {
+		return "<no exploration>"
+	}
+	return fmt.Sprintf("the %d outcomes of %s (%d runs)", len(e.Outcomes), e.Scenario, e.Runs)
+}
+
 // Explore finds the outcomes that a scenario of a file can have, as 'probesim explore' does, for
 // assertions with [Always], [Sometimes] and [Never]. Call it in a spec:
 //

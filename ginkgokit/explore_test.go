@@ -71,6 +71,17 @@ func TestMatchersOverOutcomes(t *testing.T) {
 			t.Errorf("%s: %t, %v, want %t", test.name, got, err, test.want)
 		}
 	}
+	for want, m := range map[string]types.GomegaMatcher{
+		`[(always stop container "app" because of "LivenessProbe")]`: gomega.Or(Always(Stop("app", "LivenessProbe"))),
+		`[(never HaveField("Count", BeNumerically(">", 0)))]`: gomega.Or(
+			Never(gomega.HaveField("Count", gomega.BeNumerically(">", 0)))),
+		`(restart container "")]`: Always(gomega.Or(FailExpectation("x"), Restart(""))),
+	} {
+		if ok, err := m.Match(found); ok || err != nil || !strings.Contains(m.FailureMessage(found), want) ||
+			strings.Contains(m.FailureMessage(found), "History") {
+			t.Errorf("%t, %v, want %s in the message:\n%s", ok, err, want, m.FailureMessage(found))
+		}
+	}
 	m := Never(Stop("app", "LivenessProbe"))
 	m.Match(found)
 	message := m.FailureMessage(found)

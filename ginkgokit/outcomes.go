@@ -9,6 +9,7 @@ import (
 	"github.com/onsi/gomega/types"
 
 	"probesim.dev/explore"
+	"probesim.dev/internal/gomegacall"
 )
 
 // Always succeeds if each outcome of an [Exploration] matches. The matcher gets an
@@ -75,6 +76,12 @@ func (m *overOutcomes) FailureMessage(any) string { return m.message("", m.shows
 
 func (m *overOutcomes) NegatedFailureMessage(any) string { return m.message("not ", !m.shows) }
 
+// GomegaString describes the assertion. Gomega prints it in the messages of other matchers.
+func (m *overOutcomes) GomegaString() string { return m.word + " " + gomegacall.Of(m.matcher) }
+
+// String returns GomegaString in parentheses, for the messages of Or.
+func (m *overOutcomes) String() string { return "(" + m.GomegaString() + ")" }
+
 // maxShown is the number of outcomes that a failure describes.
 const maxShown = 3
 
@@ -82,8 +89,7 @@ const maxShown = 3
 func (m *overOutcomes) message(not string, matching bool) string {
 	var b strings.Builder
 	e := m.exploration
-	fmt.Fprintf(&b, "Expected the %d outcomes of %s (%d runs) %s%s to match.", len(e.Outcomes), e.Scenario, e.Runs, not,
-		m.word)
+	fmt.Fprintf(&b, "Expected %s %s%s to match.", e.GomegaString(), not, m.word)
 	shown := 0
 	for i, o := range e.Outcomes {
 		if m.matching[i] != matching {
@@ -121,6 +127,12 @@ func (m *outcomeMatcher) FailureMessage(actual any) string { return m.message("t
 func (m *outcomeMatcher) NegatedFailureMessage(actual any) string {
 	return m.message("not to ", actual)
 }
+
+// GomegaString describes the outcome. Gomega prints it in the messages of other matchers.
+func (m *outcomeMatcher) GomegaString() string { return m.text }
+
+// String returns GomegaString in parentheses, for the messages of Or.
+func (m *outcomeMatcher) String() string { return "(" + m.text + ")" }
 
 func (m *outcomeMatcher) message(verb string, actual any) string {
 	text := "It was expected " + verb + m.text + "."

@@ -1,6 +1,7 @@
 package probetest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 type finding struct {
 	about      fmt.Stringer // a pod, for example
 	got        string       // a sentence without its period, or several lines
+	short      string       // got in a line; empty: its first line
 	difference string       // what the message of a failed To has in place of got, if not empty
 
 	log         *log // nil: of a manifest
@@ -69,7 +71,7 @@ func (f *finding) message(expected, got string) string {
 
 // line describes the result in a line.
 func (f *finding) line() string {
-	text, _, _ := strings.Cut(strings.TrimSpace(f.got), "\n")
+	text, _, _ := strings.Cut(strings.TrimSpace(cmp.Or(f.short, f.got)), "\n")
 	text, _, _ = strings.Cut(text, ". The pod was added at ")
 	return f.about.String() + ": " + strings.TrimSuffix(text, ":")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/onsi/gomega/types"
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/internal/gomegacall"
 	"probesim.dev/internal/strict"
 	"probesim.dev/trace"
 	"probesim.dev/trace/match"
@@ -60,7 +61,7 @@ func (m *HaveEventMatcher) expected(to string) string {
 		case string:
 			text += fmt.Sprintf(" with the message %q", e)
 		case types.GomegaMatcher:
-			text += " with a message that the matcher accepts"
+			text += " with a message that matches " + gomegacall.Of(e)
 		}
 	}
 	return text + m.expectation()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/onsi/gomega/types"
 
+	"probesim.dev/internal/gomegacall"
 	"probesim.dev/internal/show/history"
 	"probesim.dev/trace"
 	"probesim.dev/trace/traffic"
@@ -30,7 +31,6 @@ func HaveLostRequests(number any) *HaveLostRequestsMatcher {
 type HaveLostRequestsMatcher struct {
 	matcher
 	number any
-	lost   *float64 // in the last Match
 }
 
 func (m *HaveLostRequestsMatcher) examine(actual any) (bool, *finding, error) {
@@ -52,7 +52,6 @@ func (m *HaveLostRequestsMatcher) examine(actual any) (bool, *finding, error) {
 			s, s.node.more())
 	}
 	lost := s.LostRequests()
-	m.lost = &lost
 	switch n := m.number.(type) {
 	case int:
 		if n == 0 {
@@ -74,17 +73,9 @@ func (m *HaveLostRequestsMatcher) expected(to string) string {
 	case int:
 		return fmt.Sprintf("%shave lost %d requests", to, n)
 	case types.GomegaMatcher:
-		if m.lost == nil {
-			break
-		}
-		lines := strings.Split(n.FailureMessage(*m.lost), "\n")
-		// "to be <" and "    <int>: 20"
-		if verb, compares := strings.CutPrefix(lines[max(0, len(lines)-2)], "to be "); compares {
-			_, limit, _ := strings.Cut(lines[len(lines)-1], ": ")
-			return to + "have lost " + verb + " " + limit + " requests"
-		}
+		return to + "have lost a number of requests that matches " + gomegacall.Of(n)
 	}
-	return to + "have lost a number of requests that the matcher accepts"
+	return fmt.Sprintf("%shave lost %v requests", to, m.number)
 }
 
 // lossFinding describes how many requests are lost, of which pods, why and when.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -121,8 +120,12 @@ func (m *MeetRequirementsMatcher) examine(actual any) (bool, *finding, error) {
 	if _, is := actual.(Manifest); is {
 		command = m.shell(file.Name)
 	}
-	failed := slices.ContainsFunc(results, func(v verified) bool { return !v.Met })
-	return !failed, &finding{about: named(printable.Text(file.Name)), got: describe(results, command)}, nil
+	found := &finding{about: named(printable.Text(file.Name)), got: describe(results, command)}
+	failed := slices.IndexFunc(results, func(v verified) bool { return !v.Met })
+	if failed >= 0 {
+		found.short = "not met is " + render.Requirement(&results[failed].Verification)
+	}
+	return failed < 0, found, nil
 }
 
 // named is a name in a message.

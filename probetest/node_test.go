@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/onsi/gomega"
-	"github.com/onsi/gomega/matchers"
 	"github.com/onsi/gomega/types"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -314,19 +313,60 @@ func TestZeroMatchers(t *testing.T) {
 func TestNested(t *testing.T) {
 	w := newWorld(t)
 	for want, m := range map[string]types.GomegaMatcher{
-		"[(have restarted 7 times; the last one examined is web: It did once, at ": gomega.Or(
-			HaveRestarted().Times(7), HaveEvent("Pulling").Times(9)),
 		"have become ready at least 5 times; the last one examined is web: It did ": gomega.ContainElement(
 			HaveBecomeReady().AtLeast(5)),
 		"never have been ready; the last one examined is web: It was from ": gomega.HaveEach(HaveReadyIntervals()),
 	} {
-		actual := any(w.web)
-		if _, isOr := m.(*matchers.OrMatcher); !isOr {
-			actual = []*Pod{w.web}
-		}
+		actual := []*Pod{w.web}
 		ok, err := m.Match(actual)
 		if got := m.FailureMessage(actual); ok || err != nil || !strings.Contains(got, want) {
 			t.Errorf("the message is %q, %v, want %q in it", got, err, want)
+		}
+	}
+}
+
+// TestOr checks how each matcher prints inside Or, which lists its matchers in one line.
+func TestOr(t *testing.T) {
+	w := newWorld(t)
+	_, deployment, service := rolled(t)
+	soon := gomega.BeNumerically("~", 90*time.Second, time.Second)
+	for _, test := range []struct {
+		actual  any
+		matcher types.GomegaMatcher
+		want    string
+	}{
+		{w.web, HaveRestarted().Times(7), "(have restarted 7 times; the last one examined is web: It did once, at "},
+		{w.web, HaveBecomeReady().Times(7),
+			"(have become ready 7 times; the last one examined is web: It did 2 times, "},
+		{w.web, HaveBeenReadyBeforeStarted(), "(have been ready before it was started; the last one examined is web: " +
+			"It did not)"},
+		{w.web, HaveBeenKilledBecauseOf("StartupProbe"), "(have been killed because of StartupProbe; the last one "},
+		{w.web, HaveBeenProbed(trace.Startup).At(soon), "(have been probed for startup at " +
+			`BeNumerically("~", 1m30s, 1s) after the pod was added; the last one examined is web: It did `},
+		{w.web, HaveEvent("Killing").WithMessage(gomega.And(gomega.HavePrefix("x"), gomega.Not(gomega.BeEmpty()))),
+			`(have an event Killing with a message that matches And(HavePrefix("x"), Not(BeEmpty())); the last one `},
+		{w.web, HaveBackedOffFor(10 * time.Second),
+			"(have backed off for 10s; the last one examined is web/app: It never did)"},
+		{w.web, HaveConditionTransitions(v1.PodReady, v1.ConditionTrue),
+			"(have had Ready True; the last one examined "},
+		{w.web, HaveContainerStatuses(trace.ContainerStatus{Name: "app", State: "waiting"}),
+			"(have the container statuses [app waiting not-started not-ready restarts 0]; the last one "},
+		{w.web, HaveReadyIntervals(ReadyInterval{From: soon}),
+			`(have been ready from BeNumerically("~", 1m30s, 1s) on; the last one examined is web: It was from `},
+		{deployment, HaveKeptReady(9), "(have kept 9 pods Ready; the last one examined is Deployment web: "},
+		{deployment, HaveRolledOutWithin(time.Second), "(have rolled out within 1s; the last one examined is "},
+		{service, HaveLostRequests(gomega.BeNumerically("<", 0)),
+			`(have lost a number of requests that matches BeNumerically("<", 0); the last one examined is Service `},
+		{watched("web"), MeetRequirements("stall>=1s, detect<=1s"),
+			"(meet stall>=1s, detect<=1s; the last one examined is Pod web: not met is detect<=1s: "},
+	} {
+		or := gomega.Or(test.matcher)
+		ok, err := or.Match(test.actual)
+		got := or.FailureMessage(test.actual)
+		_, list, _ := strings.Cut(got, "To satisfy at least one of these matchers: ")
+		if ok || err != nil || !strings.HasPrefix(list, "["+test.want) || strings.ContainsAny(list, "\n{&") {
+			t.Errorf("%T: %t, %v, and the message is\n%s\nwant in its last line\n%s", test.matcher, ok, err, got,
+				test.want)
 		}
 	}
 }

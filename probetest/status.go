@@ -8,6 +8,7 @@ import (
 
 	"github.com/onsi/gomega/types"
 
+	"probesim.dev/internal/gomegacall"
 	"probesim.dev/internal/value"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -123,10 +124,13 @@ func possibleTime(s *subject, expected any) error {
 }
 
 func timeText(expected any) string {
-	if d, ok := expected.(time.Duration); ok {
-		return trace.FormatTime(virtual.At(d))
+	switch e := expected.(type) {
+	case time.Duration:
+		return trace.FormatTime(virtual.At(e))
+	case types.GomegaMatcher:
+		return gomegacall.Of(e)
 	}
-	return "a time that the matcher accepts"
+	return fmt.Sprintf("a %T", expected)
 }
 
 // listOf lists items, separated by commas.

@@ -17,7 +17,7 @@ var layers = [][]string{
 	{"internal/queue", "internal/strict", "internal/show/document", "sim/choose", "sim/limit",
 		"trace", "kube", "internal/podutil"},
 	{"sim", "internal/show/findings", "internal/value", "internal/inplace", "internal/world/apiserver/admission"},
-	{"internal/require"},
+	{"internal/require", "internal/gomegacall"},
 	{"internal/world/apiserver/store"},
 	{"trace/match", "trace/traffic", "status", "fakeruntime", "internal/world/apiserver", "prober/results"},
 	{"internal/show/history", "internal/proof/invariant"},
