@@ -255,7 +255,7 @@ func (d *Deployment) states() []state {
 	var list []state
 	for i := range d.log.records {
 		if r := &d.log.records[i]; r.Kind == trace.WorkloadChanged && r.Object.Name == "Deployment "+d.key() {
-			list = append(list, state{occurrence{r.T, i}, r.Object.Workload})
+			list = append(list, state{occurrence{t: r.T, record: i}, r.Object.Workload})
 		}
 	}
 	return list

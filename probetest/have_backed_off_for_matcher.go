@@ -81,7 +81,7 @@ func (s *subject) backOffs() []backOff {
 			waiting = false
 		case r.Kind == trace.BackOff && !waiting:
 			waiting = true
-			list = append(list, backOff{occurrence{r.T, i}, r.Took})
+			list = append(list, backOff{occurrence{t: r.T, record: i}, r.Took})
 		}
 	}
 	return list

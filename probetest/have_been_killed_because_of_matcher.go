@@ -22,11 +22,16 @@ import (
 func HaveBeenKilledBecauseOf(reason string) *HaveBeenKilledBecauseOfMatcher {
 	words := "been killed because of " + reason
 	return newCount("HaveBeenKilledBecauseOf", words, func(s *subject) ([]occurrence, error) {
-		killed := s.records(func(r *trace.Record) bool {
-			return r.Kind == trace.ContainerStopping && r.Reason == reason ||
-				r.Kind == trace.Step && r.Reason == "kill" && r.Message == reason
-		})
-		if len(killed) == 0 && !slices.Contains(stopReasons, reason) {
+		known := slices.Contains(stopReasons, reason)
+		killed := s.records(func(r *trace.Record) bool { return killReason(r) != "" })
+		for i := range killed {
+			if of := killReason(s.record(killed[i].record)); of != reason {
+				killed[i].miss = "because of " + of
+			} else {
+				known = true
+			}
+		}
+		if !known {
 			return nil, fmt.Errorf("no container is ever killed because of %q%s; the reasons are %s",
 				reason, strict.DidYouMean(reason, stopReasons), strings.Join(stopReasons, ", "))
 		}
@@ -36,6 +41,18 @@ func HaveBeenKilledBecauseOf(reason string) *HaveBeenKilledBecauseOfMatcher {
 		}
 		return killed, nil
 	})
+}
+
+// killReason returns the reason for which a container is stopped or killed; empty: the record is
+// about something else.
+func killReason(r *trace.Record) string {
+	switch {
+	case r.Kind == trace.ContainerStopping:
+		return r.Reason
+	case r.Kind == trace.Step && r.Reason == "kill":
+		return r.Message
+	}
+	return ""
 }
 
 // HaveBeenKilledBecauseOfMatcher is the type of HaveBeenKilledBecauseOf.

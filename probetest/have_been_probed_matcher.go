@@ -71,11 +71,13 @@ func (m *HaveBeenProbedMatcher) examine(actual any) (bool, *finding, error) {
 	if err != nil {
 		return false, nil, err
 	}
-	runs := s.records(func(r *trace.Record) bool {
-		return r.Kind == trace.ProbeExecuted && r.Probe == m.probe && (m.result == nil || r.Result == *m.result)
-	})
+	runs := s.records(func(r *trace.Record) bool { return r.Kind == trace.ProbeExecuted && r.Probe == m.probe })
 	for i := range runs {
-		runs[i].t = runs[i].t.Add(-s.record(runs[i].record).Took)
+		r := s.record(runs[i].record)
+		runs[i].t = runs[i].t.Add(-r.Took)
+		if m.result != nil && r.Result != *m.result {
+			runs[i].miss = "the result " + string(r.Result)
+		}
 	}
 	ok, inside, found, err := m.check(s, runs)
 	if err != nil {

@@ -67,24 +67,31 @@ func (m *HaveEventMatcher) expected(to string) string {
 	return text + m.expectation()
 }
 
-// events returns the events that match.
+// events returns the events with the reason in the pod. Those that the matcher excludes are near
+// misses.
 func (m *HaveEventMatcher) events(s *subject) ([]occurrence, error) {
-	err := m.possible(s)
-	if err != nil {
+	if err := m.possible(s); err != nil {
 		return nil, err
 	}
-	events := s.records(func(r *trace.Record) bool {
-		if err != nil || r.Kind != trace.Event || r.Reason != m.reason || m.eventType != nil && r.Type != *m.eventType {
-			return false
+	of := &subject{pod: s.pod}
+	events := of.records(func(r *trace.Record) bool { return r.Kind == trace.Event && r.Reason == m.reason })
+	for i := range events {
+		r := s.record(events[i].record)
+		ok := s.about(r) && (m.eventType == nil || r.Type == *m.eventType)
+		if ok && m.text != nil {
+			var err error
+			if ok, err = matchesText(*m.text, r.Message); err != nil {
+				return nil, err
+			}
 		}
-		if m.text == nil {
-			return true
+		if !ok {
+			events[i].miss = fmt.Sprintf("%s %.100q", r.Type, r.Message)
+			if !s.about(r) && r.Container != "" {
+				events[i].miss += " of the container " + r.Container
+			}
 		}
-		var ok bool
-		ok, err = matchesText(*m.text, r.Message)
-		return ok
-	})
-	return events, err
+	}
+	return events, nil
 }
 
 // possible returns an error if no event can match.

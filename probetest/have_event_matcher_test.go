@@ -1,11 +1,15 @@
 package probetest
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/onsi/gomega"
-
 	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
 )
 
 func TestHaveEvent(t *testing.T) {
@@ -34,4 +38,25 @@ func TestHaveEvent(t *testing.T) {
 		{name: "unknown type", actual: helper, matcher: HaveEvent("Pulled").OfType("Warn"),
 			err: `events have the type Normal or Warning, and never "Warn"`},
 	})
+}
+
+// TestNearMisses checks how many near misses a message lists, and how long they are.
+func TestNearMisses(t *testing.T) {
+	web := pod("web", v1.Container{Name: "app", Image: "a", ReadinessProbe: probe()})
+	n := NewNode(t, NodeOptions{})
+	p := n.AddPod(web, Behavior{"app": {{Readiness: "[1, 2, 3, 4, 5]"}}})
+	n.Advance(30 * time.Second)
+	m := HaveBeenProbed(trace.Readiness).WithResult(trace.Error)
+	if ok, err := m.Match(p); ok || err != nil || !strings.Contains(m.FailureMessage(p), "\nIt did not. Near misses: "+
+		"the result failure at 0.310s, 0.478s, 5.478s, 10.478s, 15.478s, 20.478s, and 1 more.\n") {
+		t.Errorf("%t, %v: %s", ok, err, m.FailureMessage(p))
+	}
+	var list []occurrence
+	for i := range 5 {
+		list = append(list, occurrence{t: virtual.At(time.Duration(i) * time.Second), miss: strings.Repeat("x", i+1)})
+	}
+	want := ". Near misses: x at 0.000s; xx at 1.000s; xxx at 2.000s; and 2 other kinds"
+	if got := nearMisses(list); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 }

@@ -14,13 +14,14 @@ import (
 type occurrence struct {
 	t      virtual.Time
 	record int
+	miss   string // how it differs from what a matcher counts; empty: it counts
 }
 
 // counted is the part of a matcher M that counts occurrences. It expects one or more in the whole
 // run, unless the methods say otherwise.
 type counted[M any] struct {
 	windowed[M]
-	in          func(*subject) ([]occurrence, error) // in the whole run
+	in          func(*subject) ([]occurrence, error) // in the whole run, with near misses
 	least, most *int                                 // nil: 1, any
 }
 
@@ -48,9 +49,15 @@ func (c *counted[M]) check(s *subject, all []occurrence) (ok bool, inside []occu
 	case c.least != nil && *c.least == 0 && c.most == nil:
 		return false, nil, nil, errors.New("AtLeast(0) holds for every run: use AtLeast(1), or Times(0) for none")
 	}
-	var before, after []occurrence
+	var before, after, misses []occurrence
 	var marks []int
 	for _, it := range all {
+		if it.miss != "" {
+			if it.t >= from && it.t <= to {
+				misses = append(misses, it)
+			}
+			continue
+		}
 		marks = append(marks, it.record)
 		switch {
 		case it.t < from:
@@ -69,10 +76,16 @@ func (c *counted[M]) check(s *subject, all []occurrence) (ok bool, inside []occu
 		center = after[0].t
 	case len(before) > 0:
 		center = before[len(before)-1].t
+	case len(misses) > 0:
+		center = misses[0].t
 	}
-	n, one := len(inside), 1
-	ok = n >= *cmp.Or(c.least, &one) && (c.most == nil || n <= *c.most)
-	return ok, inside, s.finding(happened(before, inside, after), center, marks...), nil
+	n, least := len(inside), *cmp.Or(c.least, new(1))
+	ok = n >= least && (c.most == nil || n <= *c.most)
+	got := happened(before, inside, after)
+	if n < least {
+		got += nearMisses(misses)
+	}
+	return ok, inside, s.finding(got, center, marks...), nil
 }
 
 func (c *counted[M]) examine(actual any) (bool, *finding, error) {
@@ -134,6 +147,31 @@ func happened(before, inside, after []occurrence) string {
 	}
 	return text
 }
+
+// nearMisses lists what almost counts, by how it differs.
+func nearMisses(list []occurrence) string {
+	var kinds []string
+	times := map[string][]occurrence{}
+	for _, it := range list {
+		if times[it.miss] == nil {
+			kinds = append(kinds, it.miss)
+		}
+		times[it.miss] = append(times[it.miss], it)
+	}
+	for i, miss := range kinds {
+		kinds[i] = miss + " at " + listTimes(times[miss])
+	}
+	if len(kinds) > maxMisses {
+		kinds = append(kinds[:maxMisses], fmt.Sprintf("and %d other kinds", len(kinds)-maxMisses))
+	}
+	if len(kinds) == 0 {
+		return ""
+	}
+	return ". Near misses: " + strings.Join(kinds, "; ")
+}
+
+// maxMisses is the number of kinds of near misses that a message lists.
+const maxMisses = 3
 
 // maxTimes is the number of occurrences that a message lists.
 const maxTimes = 6

@@ -37,7 +37,7 @@ func (s *subject) statuses() []statusAt {
 		if n := len(list); n > 0 && list[n-1].t == r.T {
 			list = list[:n-1]
 		}
-		list = append(list, statusAt{occurrence{r.T, i}, state.Status(r.Pod)})
+		list = append(list, statusAt{occurrence{t: r.T, record: i}, state.Status(r.Pod)})
 	}
 	return list
 }

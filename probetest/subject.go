@@ -118,7 +118,7 @@ func (s *subject) records(wanted func(*trace.Record) bool) []occurrence {
 	var list []occurrence
 	for _, i := range s.pod.indexes() {
 		if r := s.record(i); s.about(r) && wanted(r) {
-			list = append(list, occurrence{r.T, i})
+			list = append(list, occurrence{t: r.T, record: i})
 		}
 	}
 	return list
