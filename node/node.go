@@ -60,6 +60,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/clock"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/podutil"
@@ -645,6 +646,19 @@ func (n *Node) Now() virtual.Time {
 	n.mustExist("Now")
 	return n.sim.Now()
 }
+
+// Clock returns the wall clock of the node, for programs that read the time: it begins with t=0, and
+// StepClock sets it.
+func (n *Node) Clock() clock.PassiveClock {
+	n.mustExist("Clock")
+	return wallClock(func() time.Time { return n.options.Wall(n.runtime.Wall(max(0, n.sim.Now()))) })
+}
+
+// wallClock is a clock that others can only read.
+type wallClock func() time.Time
+
+func (now wallClock) Now() time.Time                  { return now() }
+func (now wallClock) Since(t time.Time) time.Duration { return now().Sub(t) }
 
 // Trace returns the recorder with the records of the run: Options.Trace, or the recorder that New
 // created.

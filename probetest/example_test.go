@@ -172,6 +172,25 @@ func ExampleNode_At() {
 	// Output: no probes run while the kubelet is down
 }
 
+// A program that takes its clock from outside reads the time of the node.
+func ExampleNode_Clock() {
+	n := NewNode(t, NodeOptions{})
+	clock := n.Clock() // a PassiveClock of k8s.io/utils/clock
+	lastSync := clock.Now()
+	ready := func(w http.ResponseWriter, _ *http.Request) {
+		if clock.Since(lastSync) > 45*time.Second {
+			http.Error(w, "stale", http.StatusServiceUnavailable)
+		}
+	}
+	pod := n.AddPod(web(), Behavior{"app": {{Handler: http.HandlerFunc(ready)}}})
+	n.Advance(70 * time.Second)
+
+	NewWithT(t).Expect(pod).To(HaveReadyIntervals(ReadyInterval{From: BeNumerically("<", 10*time.Second),
+		To: BeNumerically("~", 55*time.Second, 5*time.Second)}))
+	fmt.Println("not ready", clock.Since(lastSync), "after the last sync")
+	// Output: not ready 1m10s after the last sync
+}
+
 func ExampleBehavior() {
 	n := NewNode(t, NodeOptions{})
 	pod := n.AddPod(web(), Behavior{"app": {

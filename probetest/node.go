@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/utils/clock"
+
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/scenarios/verdict"
 	"probesim.dev/internal/show/report"
@@ -172,6 +174,13 @@ func (n *Node) Now() time.Duration {
 }
 
 func (n *Node) now() time.Duration { return max(0, n.sim.Now()).Offset() }
+
+// Clock returns the wall clock of the node, for a handler that takes a clock in place of the package
+// time. It shows virtual time, which moves only during Advance and AdvanceTo.
+func (n *Node) Clock() clock.PassiveClock {
+	n.tb()
+	return n.sim.Clock()
+}
 
 // Advance lets virtual time pass, in almost no real time. Everything that is due until then
 // happens, including the events of the last instant. Advance(0) runs what is due now. A negative

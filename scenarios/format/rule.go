@@ -57,50 +57,17 @@ type Rule struct {
 // String returns the rule as a mapping of a scenario file, on one line.
 func (r *Rule) String() string { return strict.Encode(r, nil).Text() }
 
-// RuleText is a rule as text, field by field: which instances it applies to, when, and what the
-// program does then. It has the fields and the notation of behavior in a scenario file
-// (docs/format.md); durations have units, such as "40s" or "1m30s". If several rules apply, the
-// last one wins. A request that no rule covers gets the answer ok. An empty field is not set. There
-// is no field for since and until, which wait for moments of a scenario: a Go test can wait for a
-// moment itself, and change what a Handler answers.
-//
-//	{For: "40s", Probes: "down"}                    // nothing listens in the first 40 s of each instance
-//	{After: "60s", For: "6s", Liveness: "stall"}    // a garbage collection pauses the program for 6 s
-//	{Instance: "0", After: "2m", Exit: "1"}         // the first instance crashes after two minutes
-//	{AfterSigterm: "8s", Exit: "0"}                 // the program takes 8 s to shut down
+// RuleText is a rule as text, field by field. It has the fields of Rule in package probetest, which
+// describes them, and the notation of behavior in a scenario file (docs/format.md).
 type RuleText struct {
-	Replica  string // the pods of a workload, such as "1" or "0..2"; empty: all
-	Instance string // the instances of the container: "0" is the first, "1.." every restart; empty: all
-
-	After        string // time since the start of the instance: "40s", or with a seed a random one: "40s..50s"
-	At           string // time since t=0
-	AfterSigterm string // time since the stop signal
-	For          string // how long the rule applies; empty: until the end
-	Every        string // period in which the rule repeats; needs For
-	Chance       string // probability for each request, such as "10%"; without a seed the rule never applies
-
-	Startup   string // answers to the probe: "fail", "ok in 2s", "[ok x3, hang, repeat]"
-	Liveness  string
-	Readiness string
-	Probes    string // answers to each probe whose own field in this rule is empty
-	PostStart string
-	PreStop   string
-	Exit      string // exit code, or "never" with AfterSigterm
-	Refuse    bool   // with AfterSigterm: the program closes its listener for new connections
-
-	// Endpoints has answers by endpoint, for all probes and hooks that ask there:
-	// "http:8080/healthz", "tcp:5432", "grpc:9000/service" or "exec:cat /tmp/healthy". A port has
-	// its number or its name. In place of answers, "{answeredBy: proxy}" names the container of the
-	// pod that answers there.
-	Endpoints map[string]string
-
-	// Handler responds to the httpGet probes and hooks of the container. A rule with a handler has
-	// no answers and no Exit in the fields above.
-	//
-	// The simulator calls the handler at the virtual time of the response and waits for it. The
-	// handler must respond without waiting. Its responses must depend only on the requests and on
-	// state that the program controls; otherwise runs are not repeatable.
-	Handler http.Handler
+	Replica, Instance                    string
+	After, At, AfterSigterm              string
+	For, Every, Chance                   string
+	Startup, Liveness, Readiness, Probes string
+	PostStart, PreStop, Exit             string
+	Refuse                               bool
+	Endpoints                            map[string]string
+	Handler                              http.Handler
 }
 
 // Answer sets the answer to a probe or hook by its name in the format, such as liveness or preStop.
