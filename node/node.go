@@ -647,8 +647,8 @@ func (n *Node) Now() virtual.Time {
 	return n.sim.Now()
 }
 
-// Clock returns the wall clock of the node, for programs that read the time: it begins with t=0, and
-// StepClock sets it.
+// Clock returns the wall clock of the node, for programs that read the time. It begins with t=0,
+// and StepClock sets it.
 func (n *Node) Clock() clock.PassiveClock {
 	n.mustExist("Clock")
 	return wallClock(func() time.Time { return n.options.Wall(n.runtime.Wall(max(0, n.sim.Now()))) })

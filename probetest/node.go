@@ -175,7 +175,7 @@ func (n *Node) Now() time.Duration {
 
 func (n *Node) now() time.Duration { return max(0, n.sim.Now()).Offset() }
 
-// Clock returns the wall clock of the node, for a handler that takes a clock in place of the package
+// Clock returns the wall clock of the node, for a handler that takes a clock in place of package
 // time. It shows virtual time, which moves only during Advance and AdvanceTo.
 func (n *Node) Clock() clock.PassiveClock {
 	n.tb()
