@@ -46,20 +46,23 @@ type Cause string
 const (
 	ByLiveness Cause = "liveness"
 	ByStartup  Cause = "startup"
-	ByDeletion Cause = "deletion" // or another reason to stop the pod
+	ByDeletion Cause = "deletion" // or another reason to stop the pod, or a sidecar at the end of its pod
 	ByHook     Cause = "hook"     // its postStart hook failed
+	ByChange   Cause = "change"   // its definition changed, or a resize needs a restart
 )
 
 // ParseKilling reads the message of a Killing event. Its texts have changed: "Killing container
 // with docker id" in old versions, "Killing container with id" until v1.13 and "Container app
 // failed liveness probe" from v1.14 on (killContainer in
-// pkg/kubelet/kuberuntime/kuberuntime_container.go; the last two compared in v1.13.0 and v1.14.0).
+// pkg/kubelet/kuberuntime/kuberuntime_container.go; the last two compared in v1.13.0 and v1.14.0; the
+// changes in computePodActions of kuberuntime_manager.go at v1.37.2, the hash at v1.11.0).
 func ParseKilling(message string) Cause {
 	for _, words := range []struct {
 		text  string
 		cause Cause
 	}{{"failed startup probe", ByStartup}, {"failed liveness probe", ByLiveness},
 		{"is unhealthy, it will be killed", ByLiveness}, {"FailedPostStartHook", ByHook},
+		{"definition changed", ByChange}, {"hash changed", ByChange}, {"resize requires restart", ByChange},
 		{"Stopping container", ByDeletion}, {"Need to kill", ByDeletion}} {
 		if strings.Contains(message, words.text) {
 			return words.cause

@@ -53,8 +53,9 @@ type evidence struct {
 
 // kubeletLog is what the logs of kubelets in the recording show of all pods.
 type kubeletLog struct {
-	probes    bool // failed ones
-	restarted bool // a kubelet
+	probes    bool             // failed ones
+	restarted bool             // a kubelet
+	starved   []*incident.Fact // a node was out of memory
 }
 
 // forgotten returns the line of a log that says that a new kubelet does not know whether a pod is
@@ -126,7 +127,7 @@ func (e *evidence) finish() {
 	for _, f := range slices.Backward(e.ends) {
 		if f.ExitKnown || f.Reason != "" {
 			e.end, e.life, e.exits = f, life(f), f.ExitKnown
-			e.signalled = f.ExitKnown && (f.ExitCode == 137 || f.ExitCode == 143)
+			e.signalled = f.ExitKnown && (f.ExitCode == sigkill || f.ExitCode == sigterm)
 			break
 		}
 	}
@@ -240,7 +241,7 @@ var (
 		"FailedSync":  startFailures,
 		"FailedStart": startFailures, "FailedCreate": startFailures}
 	kills = map[incident.Cause]Cause{incident.ByLiveness: LivenessProbe, incident.ByStartup: StartupProbe,
-		incident.ByHook: PostStartHook, incident.ByDeletion: Removed}
+		incident.ByHook: PostStartHook, incident.ByDeletion: Removed, incident.ByChange: Changed}
 )
 
 // kindOf returns the cause that an event or a line of a log proves, or else its reason.

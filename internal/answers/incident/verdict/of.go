@@ -21,6 +21,11 @@ func Of(rec *incident.Recording) *Report {
 			func(f *incident.Fact) bool { return f.Kind == incident.ProbeRun && f.Result == trace.Failure })
 	}
 	log.restarted = forgetful > 1
+	for _, f := range rec.Facts {
+		if f.Pod == nil && f.Reason == "SystemOOM" {
+			log.starved = append(log.starved, f)
+		}
+	}
 	for _, p := range rec.Pods {
 		if len(p.Facts) == 0 {
 			continue

@@ -29,7 +29,7 @@ type ruling struct {
 // rules are tried in this order. The first that decides counts: facts that name the cause come
 // first, memory before probes; then what excludes a probe; then strong evidence.
 var rules = []func(*evidence) *ruling{
-	evicted, named, cannotStart, killed, completed, removed, nodeGone,
+	evicted, named, cannotStart, killed, replaced, starved, completed, removed, nodeGone,
 	tooYoung, probeExcluded, inLog, fitsWindow, restarted, failing, notReady, gated, harmless, waits, kubeletRestarted,
 }
 
@@ -40,6 +40,8 @@ func judge(e *evidence) *ruling {
 		case r == nil:
 			continue
 		case r.sure != Open || r.words != "" || r.cause == Waiting:
+		case e.exits && e.end.ExitCode == sigkill:
+			r.words, r.others = "open killed", append(r.others, OutOfMemory)
 		case e.exits:
 			r.words = "open code"
 		case len(e.failed(r.probe)) > 0:
@@ -109,6 +111,8 @@ func named(e *evidence) *ruling {
 			continue
 		}
 		switch cause := causeOf[strings.TrimPrefix(f.Reason, "Init:")]; {
+		case cause == OutOfMemory && (f.ExitKnown && f.ExitCode != sigkill || f.Kind == incident.Row &&
+			e.survived() != nil): // what it lost was not its first process
 		case cause == Node && e.kills() > 0: // which the lost instance does not explain
 		case cause == Node && i < 2:
 			return certain(Node, f).likely()
@@ -117,6 +121,56 @@ func named(e *evidence) *ruling {
 		}
 	}
 	return nil
+}
+
+// survived returns the end of an instance in which the kernel killed a process for memory that was
+// not the first process of the container, or nil. The runtime writes OOMKilled for each of them; if
+// it is the first, the exit code is that of SIGKILL.
+func (e *evidence) survived() *incident.Fact {
+	if e.exits && causeOf[e.end.Reason] == OutOfMemory && e.end.ExitCode != sigkill {
+		return e.end
+	}
+	return nil
+}
+
+// The exit codes of programs that SIGKILL and SIGTERM end.
+const (
+	sigkill = 137
+	sigterm = 143
+)
+
+// starved: the container ended because the kernel killed one of its processes, or because its node
+// was out of memory just then.
+func starved(e *evidence) *ruling {
+	if end := e.survived(); end != nil && end.ExitCode != 0 && end.ExitCode != sigterm {
+		return certain(OutOfMemory, end).likely().saying("lost a process")
+	}
+	if !e.exits || e.end.ExitCode != sigkill || !e.end.Last.Known() {
+		return nil
+	}
+	for _, f := range e.log.starved {
+		if apart := f.When.At.Sub(e.end.Last.At).Abs(); f.When.Known() && apart < 10*time.Second {
+			return certain(OutOfMemory, e.end, f).likely().saying("node out of memory")
+		}
+	}
+	return nil
+}
+
+// replaced: the kubelet says that it restarts the container for a change.
+func replaced(e *evidence) *ruling {
+	t, has := e.events[Changed]
+	if !has || e.restarts > t.count || e.state == "CrashLoopBackOff" {
+		return nil
+	}
+	r := certain(Changed, t.fact)
+	r.what = "its definition changed"
+	if strings.Contains(t.fact.Message, "resize") {
+		r.what = "a resize of it requires a restart"
+	}
+	if f := e.killer; f != nil {
+		return r.of(f.probe).saying("changed failing")
+	}
+	return r
 }
 
 // cannotStart: the container never ran, or does not run any more, and an event says why.
@@ -165,32 +219,56 @@ func completed(e *evidence) *ruling {
 	switch {
 	case e.init && e.finished() && !e.end.Previous && e.count("BackOff") == 0:
 		f = e.end
-	case e.count(Removed)+e.of.count(Removed) > 0:
-		return nil
 	case e.row != nil && e.row.Reason == "Completed" && !e.restarted():
 		f = e.row
 	}
-	if f == nil {
+	if f == nil || e.removedBy() != nil {
 		return nil
+	}
+	if t, has := e.events[Removed]; has {
+		return certain(Nothing, f, t.fact).likely().saying("completed sidecar")
 	}
 	return certain(Nothing, f).likely().saying("completed")
 }
 
 // removed: the pod was stopped from outside, and nothing has started since.
 func removed(e *evidence) *ruling {
-	gone := e.find(func(f *incident.Fact) bool {
-		return f.Kind == incident.Deleted || f.Kind == incident.Log && f.Reason == "DELETE" ||
-			f.Kind == incident.Row && f.Reason == "Terminating"
-	})
+	gone := e.removedBy()
 	switch stopped := e.events[Removed].fact; {
 	case e.of.count("SandboxChanged") > 0:
 		return nil // a new sandbox stops the containers, too, and a deleted pod gets none
 	case stopped != nil && !e.restarted() && !e.startedAfter(stopped):
-		return certain(Removed, stopped)
+		switch {
+		case gone != nil:
+			return certain(Removed, stopped, gone)
+		case e.outlived(): // as a sidecar, which is stopped at the end of its pod
+			return certain(Removed, stopped).open(Nothing).saying("open sidecar")
+		}
+		return certain(Removed, stopped).likely()
 	case gone == nil || e.count("BackOff") > 0 || e.restarts > 0:
 		return nil
 	}
 	return certain(Removed, gone)
+}
+
+// removedBy returns the fact that proves that the pod was deleted, or nil.
+func (e *evidence) removedBy() *incident.Fact {
+	return e.find(func(f *incident.Fact) bool {
+		return f.Kind == incident.Deleted || f.Kind == incident.Log && f.Reason == "DELETE" ||
+			f.Kind == incident.Row && f.Reason == "Terminating"
+	})
+}
+
+// outlived reports whether another container of the pod has started and was not stopped together
+// with this one: the kubelet stops all that run.
+func (e *evidence) outlived() bool {
+	running := map[string]bool{}
+	for _, f := range e.pod.Facts {
+		if f.Kind == incident.Event && f.Container != e.name && f.Container != "" {
+			running[f.Container] = running[f.Container] && f.Reason != "Killing" || f.Reason == "Started"
+		}
+	}
+	return slices.Contains(slices.Collect(maps.Values(running)), true)
 }
 
 func (e *evidence) startedAfter(f *incident.Fact) bool {
@@ -332,7 +410,7 @@ func fitsWindow(e *evidence) *ruling {
 		}
 	}
 	// who else stops a container in its place, again and again?
-	again := e.end.ExitCode == 143 && !e.whole && e.restarts > 1 && e.earliest() != bounds.Never
+	again := e.end.ExitCode == sigterm && !e.whole && e.restarts > 1 && e.earliest() != bounds.Never
 	if left := e.suspects(); again && len(left) == 1 {
 		return certain(left[0], e.end).likely()
 	}

@@ -29,6 +29,7 @@ const (
 	Unschedulable Cause = "unschedulable" // no node takes the pod
 	Volume        Cause = "volume"        // a volume cannot be mounted
 	Sandbox       Cause = "sandbox"       // the network or the sandbox of the pod cannot be made
+	Changed       Cause = "changed"       // the kubelet replaced it: its definition changed, or it was resized
 	Removed       Cause = "removed"       // the pod was deleted, evicted or preempted
 	Node          Cause = "node"          // the node, its runtime or the sandbox went away
 	NotReady      Cause = "notReady"      // runs, and its readiness probe fails

@@ -27,7 +27,7 @@ type writer struct {
 }
 
 // aboutProbe are the causes that failures of a probe explain.
-var aboutProbe = []Cause{LivenessProbe, StartupProbe, NotReady, Failing}
+var aboutProbe = []Cause{LivenessProbe, StartupProbe, NotReady, Failing, Changed}
 
 func write(e *evidence, r *ruling) Verdict {
 	v := Verdict{Pod: e.pod, Container: e.name, Cause: r.cause, Or: r.others, Evidence: []Evidence{},
@@ -307,6 +307,8 @@ func (w *writer) details() []string {
 		result = "Its readiness failures are a result."
 	case (w.r.cause == Removed || w.r.cause == Node) && len(w.e.failures) > 0:
 		result = "The failed probes around it are a result: probes go on while a pod stops."
+	case w.r.cause != OutOfMemory && w.e.survived() != nil:
+		result = "Its state says OOMKilled: a process of it was out of memory, and it ran on."
 	case w.r.cause == OutOfMemory && liveness+startup > 0:
 		result = fmt.Sprintf("Its probes have killed it%s, too.", times(liveness+startup))
 	}
@@ -339,8 +341,7 @@ const burst = 25
 func (w *writer) counts() string {
 	kills, failures, p := w.v.Kills, total(w.e.failed(w.r.probe)), w.e.probe(w.r.probe)
 	switch {
-	case kills > 1 && failures > 0 && failures%kills == 0 && total(w.e.failures) < burst && (p == nil ||
-		int(p.FailureThreshold) == failures/kills):
+	case kills > 1 && p != nil && failures == kills*int(p.FailureThreshold) && total(w.e.failures) < burst:
 		return fmt.Sprintf("%d failures / %d kills = %d, so no run succeeded in between.", failures, kills,
 			failures/kills)
 	case w.r.cause == NotReady && p != nil && w.failure != nil && w.failure.count > 2:

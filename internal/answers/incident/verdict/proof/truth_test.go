@@ -13,8 +13,9 @@ import (
 	"probesim.dev/trace"
 )
 
-// changed is the cause of an end for which there is no verdict: an update of the pod.
-const changed verdict.Cause = "changed"
+// ended is the cause of a stop for which there is no verdict: that of a container whose pod has
+// ended, such as a sidecar at the end of a Job.
+const ended verdict.Cause = "ended"
 
 // truth is what happened to a container in a run.
 type truth struct {
@@ -40,15 +41,16 @@ func (t *truth) main() verdict.Cause {
 var stopping = map[string]verdict.Cause{
 	"LivenessProbe": verdict.LivenessProbe, "StartupProbe": verdict.StartupProbe,
 	"FailedPostStartHook": verdict.PostStartHook,
-	"Deleted":             verdict.Removed, "Stopped": verdict.Removed, "Evicted": verdict.Removed,
-	"ImageChanged": changed,
-	"Resized":      changed, "RestartAllContainers": changed,
+	"Deleted":             verdict.Removed, "Stopped": ended, "Evicted": verdict.Removed,
+	"ImageChanged": verdict.Changed,
+	"Resized":      verdict.Changed, "RestartAllContainers": ended,
 }
 
 // stopped has the reasons of events and of a status that say that a pod was stopped or refused.
 var stopped = []string{"Evicted", "Terminated", "DeadlineExceeded", "NodeShutdown"}
 
-// killing returns the cause that a Killing event of v1.37 names, or nothing.
+// killing returns the cause that a Killing event of v1.37 names, or nothing: the kubelet says that
+// it stops a container of a deleted pod, and in the same words a sidecar at the end of its pod.
 func killing(message string) verdict.Cause {
 	switch {
 	case strings.Contains(message, "failed liveness probe"):
@@ -57,8 +59,6 @@ func killing(message string) verdict.Cause {
 		return verdict.StartupProbe
 	case message == "FailedPostStartHook":
 		return verdict.PostStartHook
-	case strings.HasPrefix(message, "Stopping container"):
-		return verdict.Removed
 	}
 	return ""
 }
@@ -164,7 +164,7 @@ func (h *history) ofPod(r *trace.Record) {
 		}
 	case trace.Event:
 		h.deleted = h.deleted || slices.Contains(stopped, r.Reason)
-		h.sandbox = h.sandbox || r.Reason == "FailedCreatePodSandBox"
+		h.sandbox = h.sandbox || r.Reason == "FailedCreatePodSandBox" || r.Reason == "NetworkNotReady"
 		h.node = h.node || r.Reason == "SandboxChanged"
 	}
 }
@@ -227,6 +227,8 @@ func (h *history) truth(pod *v1.Pod) *truth {
 	h.now(t, pod)
 	if h.deleted || h.removed || h.shown {
 		t.primary[verdict.Removed] = true
+	} else if t.also[ended] {
+		t.primary[verdict.Nothing] = true // as a sidecar at the end of a Job
 	}
 	if len(t.primary) == 0 {
 		maps.Copy(t.primary, t.also)
