@@ -452,7 +452,9 @@ func crashed(f *incident.Fact) bool {
 }
 
 // dead reports whether a failure looks like that of a program that has ended.
-func (f *failure) dead() bool { return f.class == Refused || f.class == Reset }
+func (f *failure) dead() bool {
+	return f.class == Refused || f.class == Reset || f.class == NoConnection
+}
 
 // suspects returns the causes that are left if a probe may have killed the container: those of the
 // probes that the facts show, or of all.

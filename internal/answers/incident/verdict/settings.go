@@ -125,7 +125,7 @@ func settings(p *v1.Probe) string {
 // first.
 var closest = map[Class][]check.FindingID{
 	Refused: {check.ShortRestart, check.NoStartupProbe},
-	Timeout: {check.LongTimeout, check.NoTimeToRecover},
+	Timeout: {check.LongTimeout, check.NoTimeToRecover}, NoAnswer: {check.LongTimeout, check.NoTimeToRecover},
 }
 
 // finding names the finding of check that is closest to the verdict, if there is one. It needs the

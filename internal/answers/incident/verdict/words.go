@@ -250,7 +250,10 @@ func (w *writer) message() (message string) {
 // means returns the words for the class of a failure.
 func (e *evidence) means(f *failure) phrase {
 	key, of := "failure "+string(f.class), ""
-	if p := e.probe(f.probe); p != nil && p.Exec != nil || strings.Contains(f.output, "command") {
+	switch p := e.probe(f.probe); {
+	case tool.MatchString(f.output):
+		of = " of tool"
+	case p != nil && p.Exec != nil, strings.Contains(f.output, "command"):
 		of = " of command"
 	}
 	return cmp.Or(phrases[key+of], phrases[key])
@@ -258,10 +261,14 @@ func (e *evidence) means(f *failure) phrase {
 
 // What the output of a failed probe names.
 var (
-	localHost  = regexp.MustCompile(`^Get "?https?://(localhost|127\.0\.0\.1|\[::1\])\b`)
-	pathIn     = regexp.MustCompile(`Get "?https?://[^/\s"]*(/[^\s"]*)`)
-	portIn     = regexp.MustCompile(`(?:dial tcp \S*|Get "?https?://[^/\s"]*):(\d+)\b`)
-	statusIn   = regexp.MustCompile(`statuscode: (\d{3})`)
+	localHost = regexp.MustCompile(`^Get "?https?://(localhost|127\.0\.0\.1|\[::1\])\b`)
+	pathIn    = regexp.MustCompile(`Get "?https?://[^/\s"]*(/[^\s"]*)`)
+	portIn    = regexp.MustCompile(`(?:dial tcp \S*|Get "?https?://[^/\s"]*|service "[^"]*):(\d+)\b|\bport (\d+)\b`)
+	statusIn  = regexp.MustCompile(status + `(\d{3})`)
+	// tool matches the messages of programs that commands call.
+	tool = regexp.MustCompile(`(?m)^(?:curl|wget|nc): |^Connecting to |^failed: Connection|^Read error \(`)
+	// plain matches a path that a command may have.
+	plain      = regexp.MustCompile(`^[\w./-]*$`)
 	timedOutIn = regexp.MustCompile(`timed out after (\d+m?s)|timeout (\d+m?s) exceeded`)
 )
 
@@ -287,7 +294,11 @@ func (e *evidence) parts(f *failure) []string {
 		}
 		return fmt.Sprintf(format, known)
 	}
-	return []string{"{path}", part(path, pathIn, " for %s", ""), "{port}", part(port, portIn, " on port %s", ""),
+	url := "http://127.0.0.1:PORT/PATH"
+	if at := part(port, portIn, "%s", "PORT") + part(path, pathIn, "%s", "/"); plain.MatchString(at) {
+		url = "http://127.0.0.1:" + at
+	}
+	return []string{"{url}", url, "{path}", part(path, pathIn, " for %s", ""), "{port}", part(port, portIn, " on port %s", ""),
 		"{status}", part("", statusIn, "%s", ""),
 		"{within}", part(within, timedOutIn, " within %s (timeoutSeconds)", " in time (timeoutSeconds)"), "{output}",
 		firstLine(f.output, 120)}
