@@ -184,6 +184,13 @@ func (o *incidentOptions) nothing(rec *incident.Recording) error {
 	for i := 0; o.verbose && i < len(rec.Unread); i++ {
 		fmt.Fprintf(&b, "\n  %s: %s", rec.Unread[i].Place, printable.Text(rec.Unread[i].Text))
 	}
+	if namespace, workload := rec.WaitsFor(); workload != "" && !o.redact {
+		if namespace != "" {
+			namespace = " -n " + namespace
+		}
+		// kubectl describes all pods whose names begin so
+		fmt.Fprintf(&b, "\nThey speak of %s. Ask for its pods:\n  kubectl describe pods %[1]s%s", workload, namespace)
+	}
 	b.WriteString("\n" + `Paste what one of these commands prints, in the namespace of the pod:
   kubectl describe pod POD
   kubectl get events --field-selector involvedObject.name=POD

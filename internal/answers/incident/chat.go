@@ -81,7 +81,7 @@ func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
 	return true
 }
 
-var exited = regexp.MustCompile(`(?i)\b(?:exit|exited with(?: exit)?) code:? ?(\d{1,3})\b`)
+var exited = regexp.MustCompile(`(?i)\b(?:exit|(?:exits|exited|terminated) with(?: exit)?) code:? ?(\d{1,3})\b`)
 
 // spokenEnd reads a line that says how a container ended: OOMKilled, exit code N.
 func (t *textReader) spokenEnd(line string, at Place) bool {
@@ -98,7 +98,48 @@ func (t *textReader) spokenEnd(line string, at Place) bool {
 	if oom >= 0 && !denied.MatchString(line[:oom]) {
 		f.Reason = "OOMKilled"
 	}
+	if f.ExitKnown && f.Reason == "" && !ofContainers.MatchString(line) && t.pod == nil && t.describe == nil &&
+		t.asked == "" && t.unnamed == nil {
+		return false // of any program
+	}
 	return (f.ExitKnown || f.Reason != "") && t.addEnd(f)
+}
+
+// ofContainers matches words of a line that is about a container.
+var ofContainers = regexp.MustCompile(`(?i)\b(?:containers?|pods?|kubelet|(?:last )?state|sigkill|sigterm|oom\w*)\b|CrashLoop`)
+
+var (
+	// namedPod and the others match the parts of a sentence, or of labels, about a container that
+	// waits: alerts have them, and metrics.
+	namedPod = regexp.MustCompile(`\b[Pp]od[ "=:/]+(?:([a-z0-9][-a-z0-9]*)/)?([a-z0-9][-a-z0-9.]*[a-z0-9])"?(?: \(([a-z0-9][-a-z0-9]*)\))?`)
+	namedIn  = regexp.MustCompile(`\b(namespace|container)[ "=:/]+([a-z0-9][-a-z0-9]*)`)
+	waitsFor = regexp.MustCompile(`\b(CrashLoopBackOff|ErrImagePull|ImagePullBackOff|InvalidImageName|ErrImageNeverPull|` +
+		`CreateContainerConfigError|CreateContainerError|RunContainerError|PostStartHookError|OOMKilled)\b`)
+)
+
+// spokenState reads a line that says of a named pod why a container of it waits or ended.
+func (t *textReader) spokenState(line string, at Place) bool {
+	why := waitsFor.FindStringIndex(line)
+	if why == nil || denied.MatchString(line[:why[0]]) {
+		return false
+	}
+	m := namedPod.FindStringSubmatch(line)
+	if m == nil || m[1] == "" && len(t.bare[m[2]]) == 0 && !strings.ContainsAny(m[0], `-"=:/`) { // a sentence
+		return false
+	}
+	in := map[string]string{"namespace": m[1], "container": m[3]}
+	for _, m := range namedIn.FindAllStringSubmatch(line, 10) {
+		in[m[1]] = cmp.Or(in[m[1]], m[2])
+	}
+	f := &Fact{Place: at, Source: FromText, Kind: Waiting, Reason: line[why[0]:why[1]], Count: -1, Text: brief(line),
+		Pod: t.reader.pod(in["namespace"], m[2], "", at)}
+	if f.Container = in["container"]; f.Reason == "OOMKilled" {
+		f.Kind, f.Instance = Terminated, -1
+	}
+	if f.Pod != nil {
+		t.add(f)
+	}
+	return true
 }
 
 func (t *textReader) addEnd(f *Fact) bool {
@@ -111,6 +152,23 @@ func (t *textReader) addEnd(f *Fact) bool {
 // denied matches words that deny the next ones, or ask for them.
 var denied = regexp.MustCompile(
 	"(?i)\\b(?:not|no|never|without|if|whether|neither|nor|(?:is|was|does|did)n't)(?:\\s+\\S+){0,3}[\\s(*`\"']*$")
+
+// waitedFor matches a workload in the words of kubectl rollout status, of Helm and of others.
+var waitedFor = regexp.MustCompile(`(?i)\b(?:deployments?|statefulsets?|daemon ?sets?|jobs?)(?:\.\w+)?(?: is not ready: |[ "/]+)` +
+	`(?:([a-z0-9][-a-z0-9]*)/)?([a-z0-9][-a-z0-9.]*[a-z0-9])\b`)
+
+// WaitsFor returns the namespace and the name of a workload in the lines that were not read, or
+// nothing.
+func (r *Recording) WaitsFor() (namespace, name string) {
+	for _, u := range r.Unread {
+		for _, m := range waitedFor.FindAllStringSubmatch(u.Text, 10) {
+			if m[1] != "" || strings.ContainsAny(m[0], `"/:`) {
+				return m[1], m[2]
+			}
+		}
+	}
+	return "", ""
+}
 
 var printedState = regexp.MustCompile(
 	`ContainerStateTerminated\{ExitCode:(\d*),(?:.*?Reason:(\w*))?(?:.*?StartedAt:([^,]*),FinishedAt:([^,]*),)?`)

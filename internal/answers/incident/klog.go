@@ -15,9 +15,23 @@ var (
 	// severity, month and day, time, thread, file and line.
 	klogLine = regexp.MustCompile(`(?:^|[^A-Za-z0-9])([IWEF])(\d{4} \d{2}:\d{2}:\d{2}\.\d{1,9})\s+(?:\d+ ` +
 		`+)?[\w.-]+\.go:\d+\]\s+`)
+	// journalLine matches the beginning of a line of a journal whose program writes no prefix of
+	// klog, or of which somebody cut it off: month and day, time, node, program.
+	journalLine = regexp.MustCompile(`^([A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2}) (?:\S+ )?(?:kubelet|kernel|k3s|hyperkube)\S*: ` +
+		`(?:\[ *[\d.]+\] )?(?:[\w.-]+\.go:\d+\] )?`)
+	// nodeMemory matches lines about the memory of the node, not about the limit of a container:
+	// those of cAdvisor, of the kubelet (oom_watcher_linux.go at v1.37.2), and of the kernel.
+	nodeMemory = regexp.MustCompile(`^(?:Created an OOM event in container "/"|"?System OOM encountered|Out of memory: Kill)`)
+	// failedSync matches an error of a sync of a pod (NewSyncResult in
+	// pkg/kubelet/container/sync_result.go at v1.37.2).
+	failedSync = regexp.MustCompile(`failed to "(\w+)" for "([^"]+)" with (\w+): "((?:[^"\\]|\\.)*)`)
 	// e2eLine matches a line of the log of an end-to-end test about a pod.
 	e2eLine = regexp.MustCompile(`^(\w{3} +\d{1,2} [\d:]{8}\.\d{3}): INFO: (?:Started pod (\S+) in namespace (\S+)` +
 		`|Initial restart count of pod (\S+) is (\d+)|Restart count of pod (\S+)/(\S+) is now (\d+))`)
+	// dumped and dumpedContainer match what an end-to-end test writes about the pods of a node
+	// (logPodStates in test/e2e/framework/debug/dump.go at v1.37.2).
+	dumped          = regexp.MustCompile(`(?:INFO: |\] )([a-z0-9][-a-z0-9.]*) started at .* container statuses recorded\)$`)
+	dumpedContainer = regexp.MustCompile(`(?:INFO: |\] )\s*(?:Init container|Container) (\S+) ready: (true|false), restart count (\d+)$`)
 
 	podName = regexp.MustCompile(`([a-z0-9][-a-z0-9.]*)_([a-z0-9][-a-z0-9]*)\(([^)]*)\)`)
 	// the old form, and today's
@@ -35,6 +49,8 @@ var (
 		oldProbe,
 		regexp.MustCompile(`^(?P<title>SyncLoop \(container unhealthy\)): "(?P<pods>[^"]*)"`),
 		regexp.MustCompile(`^(?P<title>SyncLoop \(PLEG\)): "(?P<pods>[^"]*)", event: (?P<event>.*)`),
+		regexp.MustCompile(`^(?P<title>Killing container) "(?P<containerID>[^"]*)" with (?:a )?(?P<gracePeriod>\d+)[ -]second`),
+		regexp.MustCompile(`^(?P<title>Error syncing pod) \S+ \("?(?P<pods>[^"]*?)"?\), skipping: (?P<err>.*)`),
 		regexp.MustCompile(
 			`^SyncLoop \((?P<title>ADD|UPDATE|DELETE|REMOVE|RECONCILE)(?:, "[^"]*")?\): "(?P<pods>[^"]*)"`),
 		regexp.MustCompile(`[Bb]ack-off (?P<backOff>\S+) restarting failed container=(?P<containerName>\S+) ` +
@@ -56,9 +72,16 @@ func (t *textReader) logLine(line string, at Place) bool {
 	if strings.Contains(line, ".go:") {
 		line = strings.ReplaceAll(line, "**", "") // bold in Markdown
 	}
+	if t.dumpLine(line, at) {
+		return true
+	}
 	if m := isKlog(line); m != nil {
 		when, text := logTime("0102 15:04:05", line[m[4]:m[5]], time.Microsecond), brief(line[m[2]:])
 		t.klog(t.joined(strings.TrimRight(line[m[1]:], "`"), at, complete), when, at, text)
+		return true
+	}
+	if m := journalLine.FindStringSubmatchIndex(line); m != nil {
+		t.klog(line[m[1]:], logTime("Jan _2 15:04:05", line[m[2]:m[3]], time.Second), at, brief(line))
 		return true
 	}
 	// without its time
@@ -76,6 +99,26 @@ func (t *textReader) logLine(line string, at Place) bool {
 			f.Kind, f.Value = Phase, "Running"
 		}
 		t.addLog(f)
+	}
+	return true
+}
+
+// dumpLine reads a line of what an end-to-end test writes about the pods of a node.
+func (t *textReader) dumpLine(line string, at Place) bool {
+	if !strings.Contains(line, " container statuses recorded)") && !strings.Contains(line, ", restart count ") {
+		return false
+	}
+	if m := dumped.FindStringSubmatch(line); m != nil {
+		t.pod = t.reader.pod("", m[1], "", at)
+		return true
+	}
+	m := dumpedContainer.FindStringSubmatch(line)
+	if m == nil || !isContainer(m[1]) || t.pod == nil {
+		return false
+	}
+	for _, f := range []*Fact{{Kind: Ready, Value: m[2]}, {Kind: Restarts, Count: count0(m[3])}} {
+		f.Place, f.Source, f.Pod, f.Container, f.Text = at, FromText, t.pod, m[1], brief(line)
+		t.add(f)
 	}
 	return true
 }
@@ -98,7 +141,7 @@ func logTime(layout, text string, within time.Duration) Moment {
 
 func (t *textReader) addLog(f *Fact) {
 	f.Source, f.Last = FromLog, f.When
-	if f.Pod != nil && t.add(f) && f.When.Known() {
+	if (f.Pod != nil || f.Reason == "SystemOOM") && t.add(f) && f.When.Known() {
 		t.logTimes = append(t.logTimes, f)
 	}
 }
@@ -106,6 +149,11 @@ func (t *textReader) addLog(f *Fact) {
 // klog reads the text of a line.
 func (t *textReader) klog(body string, when Moment, at Place, text string) {
 	f := &Fact{Place: at, When: when, Count: 1, Text: text}
+	if nodeMemory.MatchString(body) {
+		f.Kind, f.Reason, f.Message = Log, "SystemOOM", body
+		t.addLog(f)
+		return
+	}
 	title, values := keyValues(body)
 	f.Container, f.Probe = values["containerName"], trace.Probe(strings.ToLower(values["probeType"]+values["probe"]))
 	result, isProbe := results[strings.TrimPrefix(title, "Probe ")]
@@ -123,7 +171,10 @@ func (t *textReader) klog(body string, when Moment, at Place, text string) {
 		}
 		f.Kind, f.Reason, f.Message = Lifecycle, event[2], event[3]
 		values["podUID"] = cmp.Or(values["podUID"], event[1])
-	case title == "Killing container with a grace period":
+	case strings.HasPrefix(title, "Error syncing pod"):
+		t.failedSyncs(f, values)
+		return
+	case strings.HasPrefix(title, "Killing container"):
 		f.Kind, f.Reason, f.Message = Log, "Killing", "grace period "+values["gracePeriod"]+"s"
 	case title == "Message for Container of pod" || title == "Container failed liveness probe, will be restarted":
 		f.Kind, f.Reason, f.Message = Log, "Message", values["containerMessage"]
@@ -134,14 +185,39 @@ func (t *textReader) klog(body string, when Moment, at Place, text string) {
 	default:
 		return
 	}
-	if _, id, has := cutLast(strings.TrimSuffix(strings.Trim(values["containerID"], `{}"`), `"`), "/"); has &&
-		f.Container != "" {
-		t.ids[id] = f.Container
+	pods := values["pods"] + " " + values["pod"]
+	if _, id, has := cutLast(strings.TrimSuffix(strings.Trim(values["containerID"], `{}"`), `"`), "/"); has {
+		if f.Container != "" {
+			t.ids[id] = f.Container
+		}
+		if pods == " " {
+			t.ofID[id] = append(t.ofID[id], f)
+		}
 	}
-	for _, m := range podRef.FindAllStringSubmatch(values["pods"]+" "+values["pod"], 100) {
+	for _, m := range podRef.FindAllStringSubmatch(pods, 100) {
 		each := *f
 		each.Pod = t.reader.pod(m[2]+m[4], m[1]+m[5], cmp.Or(m[3], values["podUID"]), at)
 		t.addLog(&each)
+	}
+}
+
+// failedSyncs adds what the error of a sync says about the containers of the pod, and its sandbox.
+func (t *textReader) failedSyncs(f *Fact, values map[string]string) {
+	for _, m := range podRef.FindAllStringSubmatch(values["pods"]+values["pod"], 1) {
+		pod := t.reader.pod(m[2]+m[4], m[1]+m[5], cmp.Or(m[3], values["podUID"]), f.Place)
+		for _, m := range failedSync.FindAllStringSubmatch(values["err"], maxContainers) {
+			each := *f
+			each.Pod, each.Kind, each.Reason, each.Message = pod, Log, m[3], strings.ReplaceAll(m[4], `\"`, `"`)
+			if m[1] == "StartContainer" && isContainer(m[2]) {
+				each.Kind, each.Container, each.Count = Waiting, m[2], -1
+			}
+			t.addLog(&each)
+			if backOff, _, is := strings.Cut(m[4], " restarting failed"); is {
+				again := each
+				again.Kind, again.Reason, again.Message, again.Count = Log, "BackOff", strings.ToLower(backOff), 1
+				t.addLog(&again)
+			}
+		}
 	}
 }
 

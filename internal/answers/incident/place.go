@@ -17,6 +17,15 @@ import (
 // place completes the facts after all files: names that only messages tell, the containers of
 // events, and the times that count from an unknown moment.
 func (r *reader) place() {
+	for _, f := range slices.Clone(r.rec.Facts) {
+		if f.Kind == Lifecycle && f.Pod != nil {
+			for _, of := range r.ofID[f.Message] {
+				of.Pod, of.Container = f.Pod, r.ids[f.Message]
+				r.text.addLog(of)
+			}
+			delete(r.ofID, f.Message)
+		}
+	}
 	r.nameUnnamed()
 	for _, l := range r.lateProbes {
 		r.placeProbe(l)
@@ -108,8 +117,11 @@ func (r *reader) nameUnnamed() {
 			r.join(p, to)
 			continue
 		}
-		p.Name = "pod"
-		r.problem(p.Place, false, "the text does not name its pod: all of it is taken as one pod, shown as \"pod\"")
+		if p.Name = "pod"; theOnly(r.rec.Pods, func(o *Pod) bool { return o.Unnamed && o.Place.File == p.Place.File }) == p {
+			r.problem(p.Place, false, "the text does not name its pod: all of it is taken as one pod, shown as \"pod\"")
+			continue
+		}
+		r.problem(p.Place, false, "the text does not name its pods: rows that cannot be of one pod are taken as several")
 	}
 }
 

@@ -35,7 +35,7 @@ const (
 // empty; its problems say what was not used.
 func Read(files []input.File) *Recording {
 	r := &reader{rec: &Recording{}, events: map[string]*Fact{}, byUID: map[string]*Pod{}, bare: map[string][]*Pod{},
-		ids: map[string]string{}}
+		ids: map[string]string{}, ofID: map[string][]*Fact{}}
 	total := 0
 	for _, f := range files {
 		if total += len(f.Data); len(f.Data) > MaxFile || total > MaxInput {
@@ -73,8 +73,9 @@ type reader struct {
 	sections   []*section // of all files
 	rows       []*Fact    // of kubectl get pods, whose times are the ages of their pods
 	lateProbes []lateProbe
-	ids        map[string]string // containers of IDs in logs
-	logTimes   []*Fact           // facts whose times have no year and no zone
+	ids        map[string]string  // containers of IDs in logs
+	ofID       map[string][]*Fact // that name only the ID of their container
+	logTimes   []*Fact            // facts whose times have no year and no zone
 }
 
 // section is a text whose times are ages, counted back from the unknown moment of its command.

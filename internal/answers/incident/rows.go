@@ -123,6 +123,9 @@ var (
 		`|[a-z0-9](?:[-a-z0-9./]*[a-z0-9])?|[a-z0-9][-a-z0-9]*\.[-\w./]*\w)(?:\s+|$)`)
 )
 
+// podPrefix matches the pod that a controller names before the message of an event of the kubelet.
+var podPrefix = regexp.MustCompile(`^Pod ([a-z0-9][-a-z0-9.]*): `)
+
 // afterSource returns the text after the component that sent an event.
 func afterSource(text string) string { return text[len(source.FindString(text)):] }
 
@@ -142,6 +145,9 @@ func (t *textReader) place(f *Fact, left columns) {
 		strings.HasSuffix(path, "}") {
 		f.Container, f.Message = containerOf(path), rest // kubectl of 2026
 	}
+	if m := podPrefix.FindStringSubmatch(f.Message); m != nil && left.name == "" {
+		left.name, f.Message = m[1], f.Message[len(m[0]):]
+	}
 	if left.kind == "Node" {
 		f.Pod = nil
 	} else if left.name != "" {
@@ -155,6 +161,12 @@ func (t *textReader) place(f *Fact, left columns) {
 	}
 	if f.date(left); !t.add(f) {
 		return
+	}
+	if m := exited.FindStringSubmatch(f.Message); m != nil && f.Reason == "Failed" && f.Pod != nil {
+		end := &Fact{Place: f.Place, Source: FromText, Kind: Terminated, Pod: f.Pod, Container: f.Container, Count: -1,
+			Instance: -1, Text: f.Text}
+		end.setExit(m[1])
+		t.add(end)
 	}
 	if t.event, t.width = f, t.raw; f.Aged {
 		f.section = t.ages(f.Place)
@@ -218,7 +230,10 @@ func (t *textReader) statusRow(line string, before []word, m []string, at Place)
 	}
 	switch n := len(names); {
 	case n == 1:
-		f.Pod = t.ofText(at)
+		if f.Pod = t.ofText(at); f.Pod != nil && f.Pod.Unnamed && !t.follows(f) { // of another pod
+			t.pod, t.unnamed = nil, nil
+			f.Pod = t.ofText(at)
+		}
 	case n < 5:
 		f.Pod = t.reader.pod(names[n-2], names[n-1], "", at)
 	default:
@@ -226,6 +241,17 @@ func (t *textReader) statusRow(line string, before []word, m []string, at Place)
 	}
 	if f.Pod != nil && t.add(f) {
 		t.rows = append(t.rows, f)
+	}
+	return true
+}
+
+// follows reports whether a row that names no pod can be a later one about the pod of those before
+// it: its restarts and its age are not less.
+func (t *textReader) follows(f *Fact) bool {
+	for _, row := range slices.Backward(t.rows) {
+		if row.Pod == f.Pod {
+			return f.Count >= row.Count && f.ages[0].at >= row.ages[0].at
+		}
 	}
 	return true
 }

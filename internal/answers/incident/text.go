@@ -64,6 +64,7 @@ func (t *textReader) line(line string, at Place) {
 	case t.spokenEvent(line, t.words, at):
 	case event != nil && len(event.Message) <= maxMessage && !isAge(t.words[0].text): // otherwise a row that is cut off
 		t.continues(event, line)
+	case t.spokenState(line, at):
 	case t.spokenEnd(line, at):
 	default:
 		t.skip(at, line)

@@ -159,6 +159,10 @@ func (e *evidence) probe(of trace.Probe) *v1.Probe { return prober.ProbeOf(e.spe
 
 func (e *evidence) add(f *incident.Fact) {
 	switch f.Kind {
+	case incident.Lifecycle:
+		if f.Reason == "ContainerStarted" {
+			e.state, e.from = "", nil
+		}
 	case incident.Terminated:
 		e.ends, e.state, e.from = append(e.ends, f), "", nil
 	case incident.Waiting:
@@ -198,7 +202,7 @@ var causeOf = byWord(map[Cause]string{
 	Configuration: "CreateContainerConfigError",
 	CannotStart:   "RunContainerError CreateContainerError StartError ContainerCannotRun ContainerCreationError",
 	PostStartHook: "PostStartHookError FailedPostStartHook",
-	Sandbox:       "FailedCreatePodSandBox FailedCreatePodSandbox FailedPodSandBoxStatus NetworkNotReady",
+	Sandbox:       "CreatePodSandboxError FailedCreatePodSandBox FailedCreatePodSandbox FailedPodSandBoxStatus NetworkNotReady",
 	Unschedulable: "FailedScheduling",
 	Volume:        "FailedMount FailedAttachVolume FailedMapVolume",
 	Node:          "Unknown ContainerStatusUnknown NodeLost",

@@ -191,7 +191,11 @@ func cannotStart(e *evidence) *ruling {
 	}
 	for _, cause := range []Cause{Volume, Sandbox, Unschedulable} {
 		if t, has := e.events[cause]; has && (cause != Unschedulable || e.count("Scheduled") == 0) {
-			return certain(cause, t.fact)
+			r := certain(cause, t.fact)
+			if t.fact.Source == incident.FromLog { // a sync can come too late for a pod that goes away
+				r.likely()
+			}
+			return r
 		}
 	}
 	if f := e.conditions["PodScheduled"]; f != nil && f.Value == "False" {
@@ -371,16 +375,8 @@ func (e *evidence) finished() bool { return e.exits && e.end.ExitCode == 0 }
 // say why; or the log has back-offs of the container and no failed probe of it, although it has the
 // results of probes.
 func inLog(e *evidence) *ruling {
-	var failed *incident.Fact
-	for _, f := range e.pod.Facts {
-		switch {
-		case !e.about(f):
-		case f.Kind == incident.ProbeRun && f.Result == trace.Failure && f.Probe != trace.Readiness:
-			failed = f
-		case f.Kind == incident.ProbeSync && f.Value == "unhealthy" && failed != nil && f.Probe == failed.Probe &&
-			f.When.At.Sub(failed.When.At) < time.Second:
-			return certain(byProbe(f.Probe), failed, f).likely()
-		}
+	if r := e.unhealthy(); r != nil {
+		return r
 	}
 	kill, backOff, sync := e.events["Killing"].fact, e.events["BackOff"].fact, e.lastSync("", "unhealthy")
 	switch {
@@ -389,6 +385,39 @@ func inLog(e *evidence) *ruling {
 		return certain(LivenessProbe, kill).open(StartupProbe, Removed).saying("open deletion")
 	case backOff != nil && backOff.Source == incident.FromLog && e.killer == nil && (sync != nil || e.log.probes):
 		return certain(OwnExit, backOff, sync).likely().adding("The log shows its back-off, and no failed probe of it.")
+	case sync != nil && e.end == nil && e.killer == nil:
+		return certain(byProbe(sync.Probe), sync).of("").open(OwnExit).saying("open unhealthy")
+	}
+	return nil
+}
+
+// unhealthy: the sync loop took a failed result of a probe while the container ran. The worker of
+// the probe also sets this result when it finds that the container does not run (doProbe in
+// pkg/kubelet/prober/worker.go at v1.37.2).
+func (e *evidence) unhealthy() *ruling {
+	var failed, ran, died *incident.Fact
+	dead := false
+	for _, f := range e.pod.Facts {
+		switch {
+		case !e.about(f):
+		case f.Kind == incident.ProbeRun && f.Result == trace.Failure && f.Probe != trace.Readiness:
+			failed = f
+		case f.Kind == incident.ProbeSync && f.Value == "unhealthy" && failed != nil && f.Probe == failed.Probe &&
+			f.When.At.Sub(failed.When.At) < time.Second:
+			return certain(byProbe(f.Probe), failed, f).likely()
+		case f.Kind == incident.ProbeSync && f.Value == "unhealthy" && !dead:
+			ran = f
+		case f.Kind == incident.ProbeSync && f.Value == "unhealthy" && died != nil && e.count("Killing") == 0:
+			return certain(OwnExit, died, f).likely()
+		case f.Reason == "ContainerDied" && ran != nil:
+			return certain(byProbe(ran.Probe), ran, f).likely()
+		case f.Reason == "ContainerDied":
+			dead, died = true, f
+		case f.Reason == "BackOff":
+			dead = true
+		case f.Reason == "ContainerStarted":
+			dead, died = false, nil
+		}
 	}
 	return nil
 }
@@ -433,8 +462,10 @@ func restarted(e *evidence) *ruling {
 		return certain(byProbe(f.probe), f.fact, e.end).open(OwnExit) // a program chooses its exit code
 	}
 	own := certain(OwnExit, e.end, e.events["BackOff"].fact)
-	if len(own.proof) == 0 && e.from != nil {
-		own.proof = append(own.proof, e.from)
+	if len(own.proof) == 0 {
+		own = certain(OwnExit, cmp.Or(e.from, e.find(func(f *incident.Fact) bool {
+			return f.Kind == incident.Restarts && f.Container == e.name && f.Count > 0
+		})))
 	}
 	mayBeKilled := e.signalled || e.exits && !e.whole && e.life != nil && e.earliest() != bounds.Never
 	switch {

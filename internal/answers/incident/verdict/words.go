@@ -159,6 +159,11 @@ func (w *writer) setValues() {
 		"{code}", code, "{after}", after, "{message}", w.message(), "{state}", e.state,
 		"{podName}", cmp.Or(kubernetesName.FindString(name), "POD"),
 		"{namespace}", namespace, "{container}", container, "{previous}", previous}
+	waits := ""
+	if e.state == "CrashLoopBackOff" {
+		waits = " and waits to start again (CrashLoopBackOff)"
+	}
+	list = append(list, "{waits}", waits)
 	if t, has := e.events[Image]; has {
 		took, _ := span(t.fact)
 		list = append(list, "{tries}", often(t.count, took))

@@ -195,7 +195,8 @@ func (a *Answer) details(b *document.Body, g *Group) {
 		b.Command(g.Command)
 	}
 	if n := len(g.Others); n > 0 {
-		b.Note(document.Plain, "And "+printable.Count(n, "more pod")+": "+a.names(g.Others))
+		names := cmp.Or(a.names(g.Others), "without a name")
+		b.Note(document.Plain, "And "+printable.Count(n, "more pod")+": "+names)
 	}
 	for _, text := range g.Details {
 		b.Note(document.Plain, text)
