@@ -58,7 +58,7 @@ func newIncident() *cobra.Command {
 	addOutput(cmd, &o.output, "text", incidentOutputs)
 	flags.StringVar(&o.pod, "pod", "", "Write only about the pod with this `name`, NAMESPACE/NAME or UID.")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false,
-		"Write all verdicts, the lines that were not read, and how times and pods were found.")
+		"Write all verdicts, notes and lines that were not read.")
 	flags.BoolVar(&o.redact, "redact", false,
 		"Replace names, images, addresses and messages before anything is written.")
 	flags.StringVar(&o.scenario, "scenario", "", "Also write a scenario that meets the verdict to this `file`.")
@@ -140,9 +140,9 @@ func (o *incidentOptions) show(cmd *cobra.Command, args []string) error {
 		rec.Redact()
 	}
 	answer := &render.Answer{Recording: rec, Pod: o.pod, Verbose: o.verbose}
-	defer func() { // after the answer
+	defer func() { // after the answer, which has them itself if it is a document
 		for _, p := range rec.Problems {
-			if p.Lost || o.verbose {
+			if p.Lost && (len(rec.Facts) == 0 || !slices.Contains([]string{"text", "markdown", "html"}, o.output)) {
 				warn(cmd.ErrOrStderr(), p.String())
 			}
 		}

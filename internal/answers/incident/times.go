@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
 )
 
 // age is the age of something as kubectl writes it: the true age is at least at, and less than at
@@ -50,7 +52,7 @@ var invented = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 // year, and ages.
 func (r *reader) placeTimes() {
 	var newest time.Time
-	started := map[anchor]Moment{}
+	started, ended := map[anchor]Moment{}, map[anchor]*Fact{}
 	created := map[*Pod]time.Time{}
 	for _, f := range r.rec.Facts {
 		if f.Source != FromLog && f.When.Known() {
@@ -59,8 +61,19 @@ func (r *reader) placeTimes() {
 		switch {
 		case f.Kind == Created:
 			created[f.Pod] = f.When.At
+		case f.Kind == Terminated && f.Source != FromText:
+			ended[anchor{f.Pod, "Started", f.Container}] = f
 		case f.Kind == Running && f.When.Known():
 			started[anchor{f.Pod, "Started", f.Container}] = f.When
+		}
+	}
+	for last, f := range ended {
+		if !started[last].Known() { // it has not started again
+			started[last] = f.When
+		}
+		if f.Last.Known() { // a kill was at most the grace period before
+			grace := graceOf(f.Pod)
+			started[anchor{f.Pod, "Killing", f.Container}] = Moment{f.Last.At.Add(-grace), f.Last.Within + grace}
 		}
 	}
 	year := newest
@@ -82,8 +95,14 @@ func (r *reader) placeTimes() {
 	if newest.IsZero() {
 		newest, r.rec.Relative = invented, len(r.sections)+len(r.rows) > 0
 	}
-	for _, s := range r.sections {
-		r.placeSection(s, started, newest)
+	first := map[eventKey]Moment{}
+	for _, s := range slices.Backward(r.sections) {
+		r.placeSection(s, started, newest.Add(-s.before(first, newest)))
+		for _, f := range s.facts {
+			if f.When.Known() && !f.AtLeast {
+				first[f.key()] = f.When
+			}
+		}
 	}
 	r.placeRows(created, newest)
 	r.mergeRows()
@@ -91,8 +110,16 @@ func (r *reader) placeTimes() {
 
 func latest(list ...time.Time) time.Time { return slices.MaxFunc(list, time.Time.Compare) }
 
-// anchor identifies an event that a status dates: the start of a pod on its node, and the last
-// start of a container.
+// graceOf returns the grace period of a pod, or the default one: kubectl describe does not show it.
+func graceOf(p *Pod) time.Duration {
+	if p.Object != nil && p.Object.Spec.TerminationGracePeriodSeconds != nil {
+		return time.Duration(min(max(*p.Object.Spec.TerminationGracePeriodSeconds, 0), 1<<31)) * time.Second
+	}
+	return v1.DefaultTerminationGracePeriodSeconds * time.Second
+}
+
+// anchor identifies an event that a status dates: the start of a pod on its node, the last start of
+// a container, and the kill that ended it.
 type anchor struct {
 	pod               *Pod
 	reason, container string
@@ -111,6 +138,20 @@ func (s *section) printedAt(dates map[anchor]Moment) (best Moment) {
 		}
 	}
 	return best
+}
+
+// before returns how long before another text a text was printed, if both count back from one
+// moment: the first occurrence of an event was so much younger. It returns 0 if the ages do not
+// differ by more than they are exact.
+func (s *section) before(first map[eventKey]Moment, now time.Time) (apart time.Duration) {
+	exact := time.Duration(1<<63 - 1)
+	for _, f := range s.facts {
+		at, a := first[f.key()], f.ages[0]
+		if d := now.Sub(at.End()) - a.at; at.Known() && a.known && d > a.unit+at.Within && at.Within < exact {
+			apart, exact = d, at.Within
+		}
+	}
+	return apart
 }
 
 // before returns the time of something that had an age when a text was printed.
@@ -242,6 +283,12 @@ func (r *reader) mergeRows() {
 // table are further occurrences. A later table tells the same events again.
 func (f *Fact) merge(o *Fact) {
 	grows := o.CountShown && f.CountShown && o.Count > f.Count
+	if grows && f.section != nil && o.section != nil && f.section != o.section && o.Last.At.After(f.Last.End()) {
+		f.Points = append(f.Points, Point{o.Count, o.Last}) // of a text that was printed later
+		f.Count, f.Last, f.Age, f.AgeWithin = o.Count, o.Last, o.Age, o.AgeWithin
+		f.Place, f.Text, f.section = o.Place, o.Text, o.section
+		return
+	}
 	points := o.Points
 	if f.section == o.section && (!grows || f.section == nil) {
 		points = append(points, f.Points...)

@@ -516,8 +516,14 @@ func failing(e *evidence) *ruling {
 			return r.likely()
 		}
 	}
-	if e.rare(f) {
+	switch {
+	case e.rare(f):
 		r.words = "now and then"
+	case e.overSince(f) && (e.ready == "true" || f.probe == trace.Startup && e.started == "true"):
+		r.cause = Nothing
+		return r
+	case e.overSince(f):
+		return r.open(Nothing).saying("failed before")
 	}
 	if e.restarts < 0 && !e.whole {
 		r.likely()

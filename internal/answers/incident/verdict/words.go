@@ -3,6 +3,7 @@ package verdict
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/printable"
+	"probesim.dev/prober"
 	"probesim.dev/trace"
 )
 
@@ -172,7 +174,7 @@ func (w *writer) setValues() {
 		}
 	}
 	if w.failure != nil {
-		list = append(list, e.parts(w.failure)...)
+		list = append(append(list, "{ago}", round(w.failure.fact.Age)), e.parts(w.failure)...)
 	}
 	// of equal ones, the first counts
 	w.values = strings.NewReplacer(append(list, "{image}", " of "+who, "{tries}", "")...)
@@ -261,6 +263,9 @@ func (e *evidence) means(f *failure) phrase {
 	case p != nil && p.Exec != nil, strings.Contains(f.output, "command"):
 		of = " of command"
 	}
+	if served := e.served(f); served != "" && phrases[key+served] != (phrase{}) {
+		of = served
+	}
 	return cmp.Or(phrases[key+of], phrases[key])
 }
 
@@ -328,7 +333,7 @@ func (w *writer) details() []string {
 	case w.r.cause == OutOfMemory && liveness+startup > 0:
 		result = fmt.Sprintf("Its probes have killed it%s, too.", times(liveness+startup))
 	}
-	return slices.DeleteFunc([]string{local, w.readiness(), w.counts(), w.arithmetic(), w.r.detail, result,
+	return slices.DeleteFunc([]string{local, w.readiness(), w.restarts(), w.counts(), w.arithmetic(), w.r.detail, result,
 		w.finding()}, func(s string) bool {
 		return s == ""
 	})
@@ -352,6 +357,19 @@ func (w *writer) readiness() string {
 // burst is the number of warnings about a pod that a kubelet sends before it drops some
 // (defaultSpamBurst in tools/record/events_cache.go of client-go v0.37.0).
 const burst = 25
+
+// restarts compares kills with restarts.
+func (w *writer) restarts() string {
+	switch kills, restarts := w.v.Kills, w.e.restarts; {
+	case kills == 0 || restarts <= 1:
+	case kills == restarts:
+		return fmt.Sprintf("Each of its %d restarts was such a kill.", restarts)
+	case kills < restarts:
+		return fmt.Sprintf("It has restarted %s times. For the others the text has no event: events expire after an hour.",
+			printable.Thousands(restarts))
+	}
+	return ""
+}
 
 // counts compares failures with kills, or with the runs of the probe.
 func (w *writer) counts() string {
@@ -408,6 +426,9 @@ func (w *writer) action(p phrase) phrase {
 	switch {
 	case w.r.cause == Image:
 		return w.whyImage(p)
+	case w.r.words == "failed before":
+		p.advice = w.e.means(w.failure).advice
+		return p
 	case p.advice != "" || p.question != "":
 		return p
 	case w.r.cause == OwnExit && !w.e.exits:
@@ -423,7 +444,24 @@ func (w *writer) action(p phrase) phrase {
 	case w.v.Class == NotServing || w.v.Class == Output:
 		class = string(ServerError)
 	}
-	return cmp.Or(phrases["kill "+class+" "+string(w.r.probe)], phrases["kill "+class], w.e.means(w.failure))
+	of := cmp.Or(w.e.served(w.failure), " "+string(w.r.probe))
+	return cmp.Or(phrases["kill "+class+of], phrases["kill "+class], w.e.means(w.failure))
+}
+
+// served says what shows that the container has answered the request of a failed probe: its
+// readiness probe, which asks the same and succeeds now, or its startup probe, before which no
+// liveness probe runs. It returns nothing if the facts do not show it. If nothing listened, another
+// request to the port tells as much.
+func (e *evidence) served(f *failure) string {
+	p, readiness := e.probe(f.probe), e.probe(trace.Readiness)
+	switch {
+	case p != nil && readiness != nil && e.ready == "true" && (reflect.DeepEqual(p.ProbeHandler, readiness.ProbeHandler) ||
+		f.dead() && prober.ProbePort(e.spec, p) == prober.ProbePort(e.spec, readiness)):
+		return " ready"
+	case f.probe == trace.Liveness && e.probe(trace.Startup) != nil:
+		return " started"
+	}
+	return ""
 }
 
 // whyImage returns the advice if a message names why the image cannot be pulled.

@@ -169,6 +169,14 @@ func (a *Answer) verdicts(d *document.Document) (rest document.Body) {
 	} else if quiet != "No trouble: " {
 		rest.Text(document.Plain, quiet)
 	}
+	problems := a.Recording.Problems
+	for i, p := range problems {
+		if i == mostShown && !a.Verbose {
+			rest.Text(document.Plain, printable.Count(len(problems)-i, "more note")+"; -v lists them")
+			break
+		}
+		rest.Text(document.Warn, p.String())
+	}
 	switch n := a.Recording.UnreadLines; {
 	case n > 0 && a.Verbose:
 		rest.Text(document.Plain, "Not read: "+printable.Count(n, "line"))

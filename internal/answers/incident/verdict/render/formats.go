@@ -29,9 +29,6 @@ func (a *Answer) Timeline() *document.Document {
 // recording adds the timeline and the events.
 func (a *Answer) recording(d *document.Document) {
 	run := a.drawn()
-	for _, p := range a.Recording.Problems {
-		run.Notes = append(run.Notes, p.String())
-	}
 	d.Script = html.ChartScript()
 	s := d.Section(document.Section{Title: run.Description, Fold: true})
 	s.Gap()
