@@ -319,12 +319,12 @@ var nothingDone = map[string]string{"check": "nothing was checked", "compare": "
 	"tune": "nothing was tuned", "rollout": "nothing was rolled out"}
 
 func invalidManifests(command string, files []input.File, err error) error {
-	return fmt.Errorf("%s\n%w%s", nothingDone[command], err, templateHint(onStdin[command], files, err))
+	return recorded(fmt.Errorf("%s\n%w%s", nothingDone[command], err, templateHint(onStdin[command], files, err)), files)
 }
 
 // noWorkload is the error of a command with manifests without a workload. It is an errNoWorkload.
-func noWorkload(command, name string) error {
-	return fmt.Errorf("%w in %s: %s needs at least one of %s", errNoWorkload, name, command, manifests.Workloads)
+func noWorkload(command, name string, files []input.File) error {
+	return recorded(fmt.Errorf("%w in %s: %s needs at least one of %s", errNoWorkload, name, command, manifests.Workloads), files)
 }
 
 // runCheck checks manifests and shows progress. The name of the manifests is for messages. Without
@@ -336,7 +336,7 @@ func runCheck(cmd *cobra.Command, files []input.File, name string, o check.Optio
 		return nil, invalidManifests(cmd.Name(), files, err)
 	}
 	if c.Workloads() == 0 {
-		return c.Report(), noWorkload(cmd.Name(), name)
+		return c.Report(), noWorkload(cmd.Name(), name, files)
 	}
 	what := "containers checked"
 	if n := len(o.Profiles); n > 1 {

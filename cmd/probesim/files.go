@@ -202,12 +202,44 @@ func (o *runOptions) load(cmd *cobra.Command, paths ...string) (all []*scenarios
 	}
 	all, err = options.Load(paths...)
 	if !o.keepGoing {
-		return all, nil, err
+		return all, nil, recordedIn(cmd, err, options.Stdin, paths)
 	}
 	if len(all) == 0 || err != nil && !errors.As(err, &invalid) {
 		return nil, nil, err
 	}
 	return all, invalid, nil
+}
+
+// recorded adds to the error of a command that takes manifests or scenarios the command that reads
+// one of its files, if that is a record of what happened to pods.
+func recorded(err error, files []input.File) error {
+	for _, f := range files {
+		if len(incident.Read([]input.File{f}).Facts) > 0 {
+			name := cmp.Or(strings.TrimPrefix(f.Name, "stdin"), "-")
+			return fmt.Errorf("%w\n%s tells what happened to pods. To ask why: probesim incident %s", err,
+				printable.Text(f.Name), simulate.Quote(name))
+		}
+	}
+	return err
+}
+
+// recordedIn does so for the files of an error of the loader.
+func recordedIn(cmd *cobra.Command, err error, stdin []byte, paths []string) error {
+	if err == nil {
+		return nil
+	}
+	var files []input.File
+	for _, path := range paths {
+		f := input.File{Name: "stdin", Data: stdin}
+		if path != "-" {
+			if input.IsPipe(path) {
+				continue
+			}
+			f, _ = readManifest(cmd, path) // the loader says what is wrong with others
+		}
+		files = append(files, f)
+	}
+	return recorded(err, files)
 }
 
 // withInvalid adds the errors of invalid files to the result of a command.

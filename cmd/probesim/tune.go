@@ -231,7 +231,7 @@ func (o *tuneOptions) runTune(cmd *cobra.Command, files []input.File, options ch
 	case err != nil:
 		return nil, invalidManifests("tune", files, err)
 	case t.Workloads() == 0 && len(options.Require) > 0:
-		return nil, noWorkload("tune", listed(files))
+		return nil, noWorkload("tune", listed(files), files)
 	case t.Workloads() == 0:
 		return nil, fmt.Errorf("no workload in %s has requirements: specify --require, --stop or --measured, or the "+
 			"annotation %s", listed(files), workloads.RequireAnnotation)
