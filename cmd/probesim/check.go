@@ -319,12 +319,14 @@ var nothingDone = map[string]string{"check": "nothing was checked", "compare": "
 	"tune": "nothing was tuned", "rollout": "nothing was rolled out"}
 
 func invalidManifests(command string, files []input.File, err error) error {
-	return recorded(fmt.Errorf("%s\n%w%s", nothingDone[command], err, templateHint(onStdin[command], files, err)), files)
+	err = fmt.Errorf("%s\n%w%s", nothingDone[command], err, templateHint(onStdin[command], files, err))
+	return recorded(err, files)
 }
 
 // noWorkload is the error of a command with manifests without a workload. It is an errNoWorkload.
 func noWorkload(command, name string, files []input.File) error {
-	return recorded(fmt.Errorf("%w in %s: %s needs at least one of %s", errNoWorkload, name, command, manifests.Workloads), files)
+	err := fmt.Errorf("%w in %s: %s needs at least one of %s", errNoWorkload, name, command, manifests.Workloads)
+	return recorded(err, files)
 }
 
 // runCheck checks manifests and shows progress. The name of the manifests is for messages. Without

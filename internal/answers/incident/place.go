@@ -117,11 +117,12 @@ func (r *reader) nameUnnamed() {
 			r.join(p, to)
 			continue
 		}
-		if p.Name = "pod"; theOnly(r.rec.Pods, func(o *Pod) bool { return o.Unnamed && o.Place.File == p.Place.File }) == p {
-			r.problem(p.Place, false, "the text does not name its pod: all of it is taken as one pod, shown as \"pod\"")
-			continue
+		p.Name = "pod"
+		taken := "pod: all of it is taken as one pod, shown as \"pod\""
+		if theOnly(r.rec.Pods, func(o *Pod) bool { return o.Unnamed && o.Place.File == p.Place.File }) == nil {
+			taken = "pods: rows that cannot be of one pod are taken as several"
 		}
-		r.problem(p.Place, false, "the text does not name its pods: rows that cannot be of one pod are taken as several")
+		r.problem(p.Place, false, "the text does not name its %s", taken)
 	}
 }
 

@@ -67,7 +67,11 @@ func (r *reader) placeTimes() {
 			started[anchor{f.Pod, "Started", f.Container}] = f.When
 		}
 	}
-	for last, f := range ended {
+	for _, f := range r.rec.Facts {
+		last := anchor{f.Pod, "Started", f.Container}
+		if f != ended[last] {
+			continue
+		}
 		if !started[last].Known() { // it has not started again
 			started[last] = f.When
 		}

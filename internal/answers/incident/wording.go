@@ -54,8 +54,8 @@ const (
 // ParseKilling reads the message of a Killing event. Its texts have changed: "Killing container
 // with docker id" in old versions, "Killing container with id" until v1.13 and "Container app
 // failed liveness probe" from v1.14 on (killContainer in
-// pkg/kubelet/kuberuntime/kuberuntime_container.go; the last two compared in v1.13.0 and v1.14.0; the
-// changes in computePodActions of kuberuntime_manager.go at v1.37.2, the hash at v1.11.0).
+// pkg/kubelet/kuberuntime/kuberuntime_container.go; the last two compared in v1.13.0 and v1.14.0;
+// the changes in computePodActions of kuberuntime_manager.go at v1.37.2, the hash at v1.11.0).
 func ParseKilling(message string) Cause {
 	for _, words := range []struct {
 		text  string

@@ -72,8 +72,8 @@ func Proves(output string) (Class, Known) {
 // overtime matches the message about a command that took longer than its timeout.
 var overtime = regexp.MustCompile(`(?i)command .*timed out|timeout \d+m?s exceeded`)
 
-// status matches the code of an HTTP answer: in the words of the kubelet, curl -f, and both kinds of
-// wget.
+// status matches what is before the code of an HTTP answer: in the words of the kubelet, of curl
+// -f, and of both kinds of wget.
 const status = `(?:statuscode: |returned error: (?:HTTP/\d\S* )?|ERROR )`
 
 // classes has the words of each class. The first that fits counts: a line of a client names its

@@ -202,7 +202,8 @@ var causeOf = byWord(map[Cause]string{
 	Configuration: "CreateContainerConfigError",
 	CannotStart:   "RunContainerError CreateContainerError StartError ContainerCannotRun ContainerCreationError",
 	PostStartHook: "PostStartHookError FailedPostStartHook",
-	Sandbox:       "CreatePodSandboxError FailedCreatePodSandBox FailedCreatePodSandbox FailedPodSandBoxStatus NetworkNotReady",
+	Sandbox: "CreatePodSandboxError FailedCreatePodSandBox FailedCreatePodSandbox FailedPodSandBoxStatus " +
+		"NetworkNotReady",
 	Unschedulable: "FailedScheduling",
 	Volume:        "FailedMount FailedAttachVolume FailedMapVolume",
 	Node:          "Unknown ContainerStatusUnknown NodeLost",
@@ -245,7 +246,8 @@ var (
 		"FailedSync":  startFailures,
 		"FailedStart": startFailures, "FailedCreate": startFailures}
 	kills = map[incident.Cause]Cause{incident.ByLiveness: LivenessProbe, incident.ByStartup: StartupProbe,
-		incident.ByHook: PostStartHook, incident.ByDeletion: Removed, incident.ByChange: Changed}
+		incident.ByHook: PostStartHook, incident.ByDeletion: Removed,
+		incident.ByChange: Changed}
 )
 
 // kindOf returns the cause that an event or a line of a log proves, or else its reason.

@@ -39,6 +39,7 @@ func Of(rec *incident.Recording) *Report {
 	if report.Verdicts = nameUnnamed(report.Verdicts); len(report.Verdicts) == 0 {
 		report.Verdicts = []Verdict{nothing(rec)}
 	}
+	addNext(rec, report.Verdicts)
 	slices.SortStableFunc(report.Verdicts, func(a, b Verdict) int { return slices.Compare(a.order(), b.order()) })
 	return report
 }

@@ -266,13 +266,14 @@ func (e *evidence) removedBy() *incident.Fact {
 // outlived reports whether another container of the pod has started and was not stopped together
 // with this one: the kubelet stops all that run.
 func (e *evidence) outlived() bool {
-	running := map[string]bool{}
+	last := map[string]string{} // the newest of both reasons, by container
 	for _, f := range e.pod.Facts {
-		if f.Kind == incident.Event && f.Container != e.name && f.Container != "" {
-			running[f.Container] = running[f.Container] && f.Reason != "Killing" || f.Reason == "Started"
+		if f.Kind == incident.Event && f.Container != e.name && (f.Reason == "Started" || f.Reason == "Killing") {
+			last[f.Container] = f.Reason
 		}
 	}
-	return slices.Contains(slices.Collect(maps.Values(running)), true)
+	delete(last, "")
+	return slices.ContainsFunc(e.pod.Containers(), func(name string) bool { return last[name] == "Started" })
 }
 
 func (e *evidence) startedAfter(f *incident.Fact) bool {

@@ -36,6 +36,9 @@ func TestReadSays(t *testing.T) {
 				for _, line := range v.Advice {
 					fmt.Fprintf(&b, "  Do: %s\n", line)
 				}
+				if v.Next != "" {
+					fmt.Fprintf(&b, "  Next: %s\n", v.Next)
+				}
 				if q := v.Question; q != nil {
 					fmt.Fprintf(&b, "  Ask: %s\n    %s\n", q.Asks, q.Command)
 				}

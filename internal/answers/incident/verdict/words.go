@@ -308,7 +308,8 @@ func (e *evidence) parts(f *failure) []string {
 	if at := part(port, portIn, "%s", "PORT") + part(path, pathIn, "%s", "/"); plain.MatchString(at) {
 		url = "http://127.0.0.1:" + at
 	}
-	return []string{"{url}", url, "{path}", part(path, pathIn, " for %s", ""), "{port}", part(port, portIn, " on port %s", ""),
+	return []string{"{url}", url, "{path}", part(path, pathIn, " for %s", ""),
+		"{port}", part(port, portIn, " on port %s", ""),
 		"{status}", part("", statusIn, "%s", ""),
 		"{within}", part(within, timedOutIn, " within %s (timeoutSeconds)", " in time (timeoutSeconds)"), "{output}",
 		firstLine(f.output, 120)}
@@ -333,8 +334,8 @@ func (w *writer) details() []string {
 	case w.r.cause == OutOfMemory && liveness+startup > 0:
 		result = fmt.Sprintf("Its probes have killed it%s, too.", times(liveness+startup))
 	}
-	return slices.DeleteFunc([]string{local, w.readiness(), w.restarts(), w.counts(), w.arithmetic(), w.r.detail, result,
-		w.finding()}, func(s string) bool {
+	return slices.DeleteFunc([]string{local, w.readiness(), w.restarts(), w.counts(), w.arithmetic(), w.r.detail,
+		result, w.finding()}, func(s string) bool {
 		return s == ""
 	})
 }
@@ -365,8 +366,8 @@ func (w *writer) restarts() string {
 	case kills == restarts:
 		return fmt.Sprintf("Each of its %d restarts was such a kill.", restarts)
 	case kills < restarts:
-		return fmt.Sprintf("It has restarted %s times. For the others the text has no event: events expire after an hour.",
-			printable.Thousands(restarts))
+		return fmt.Sprintf("It has restarted %s times. For the others the text has no event: events expire after "+
+			"an hour.", printable.Thousands(restarts))
 	}
 	return ""
 }
@@ -454,9 +455,10 @@ func (w *writer) action(p phrase) phrase {
 // request to the port tells as much.
 func (e *evidence) served(f *failure) string {
 	p, readiness := e.probe(f.probe), e.probe(trace.Readiness)
+	same := p != nil && readiness != nil && (reflect.DeepEqual(p.ProbeHandler, readiness.ProbeHandler) ||
+		f.dead() && prober.ProbePort(e.spec, p) == prober.ProbePort(e.spec, readiness))
 	switch {
-	case p != nil && readiness != nil && e.ready == "true" && (reflect.DeepEqual(p.ProbeHandler, readiness.ProbeHandler) ||
-		f.dead() && prober.ProbePort(e.spec, p) == prober.ProbePort(e.spec, readiness)):
+	case same && e.ready == "true":
 		return " ready"
 	case f.probe == trace.Liveness && e.probe(trace.Startup) != nil:
 		return " started"

@@ -217,4 +217,8 @@ func (a *Answer) details(b *document.Body, g *Group) {
 		b.Note(document.Plain, "Evidence:")
 		b.Code("text", strings.Join(lines, "\n"))
 	}
+	if g.Next != "" {
+		b.Label("Next:", "Check the settings with the starts that are known.")
+		b.Command(g.Next)
+	}
 }
