@@ -28,6 +28,7 @@ type behavior struct {
 	begin    time.Duration // when the program begins to fail, or exits
 	long     time.Duration // for how long it fails; 0: for good
 	last     int           // the last instance that does so; -1: all
+	slow     time.Duration // how long the next one takes to start
 	stop     time.Duration // how long it takes to stop; unstoppable: until the SIGKILL
 	duration time.Duration // of the run
 	zero     time.Time     // the time in the recording of t=0 of the run
@@ -57,24 +58,64 @@ func (c *subject) behaviors() (list []behavior) {
 			stops = append(stops, d)
 		}
 	}
+	outage := []behavior{}
 	if len(c.failures) > 0 {
 		first, last := c.failures[0].at.At, c.failures[len(c.failures)-1].at.At
 		b := behavior{moment: true, begin: max(first.Sub(c.sights[0].at.At)-c.period/2, 0).Round(time.Millisecond)}
 		if c.success != nil && c.success.When.At.After(last) {
 			b.long = last.Sub(first).Round(time.Millisecond) + c.period
 		}
-		begins = append(begins, b)
+		outage = append(outage, b)
 	}
-	for _, last := range []int{-1, c.shown - 2} { // all instances, or all but the last one
-		for _, b := range begins {
+	slow := c.slowStart()
+	for _, try := range []struct {
+		from []behavior
+		last int           // -1: all instances
+		slow time.Duration // of the next one
+	}{{begins[:1], -1, 0}, {begins[:1], c.shown - 2, slow}, {begins[:1], c.shown - 2, 0}, {begins[1:], -1, 0},
+		{begins[1:], c.shown - 2, 0}, {outage, -1, 0}} {
+		for _, b := range try.from {
+			b.last, b.slow = try.last, try.slow
 			for _, b.stop = range stops {
-				if b.last = last; b.begin >= 0 && b.stop != -1 && !(b.moment && last >= 0) {
+				if b.begin >= 0 && b.stop != -1 && !c.contradicts(&b) {
 					list = append(list, b)
 				}
 			}
 		}
 	}
 	return list
+}
+
+// slowStart returns how long the last instance takes to start if its probe has failed in it and
+// succeeded then, or 0.
+func (c *subject) slowStart() time.Duration {
+	if c.success == nil || len(c.failures) == 0 {
+		return 0
+	}
+	last := c.failures[len(c.failures)-1]
+	for _, s := range slices.Backward(c.sights) {
+		switch {
+		case s.record != started:
+		case s.at.At.Before(last.at.At):
+			return (last.at.Best().Sub(s.at.Best()) + c.period/2).Round(time.Second)
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+// contradicts reports whether the probe fails from the start on in a behavior, and the recording
+// shows that an instance was killed much later, or, if all instances fail, that the last one is up.
+func (c *subject) contradicts(b *behavior) bool {
+	if c.kills == "" || b.begin > 0 || b.moment {
+		return false
+	}
+	p := c.probe
+	latest := time.Duration(p.InitialDelaySeconds+p.TimeoutSeconds)*time.Second + c.period*
+		time.Duration(cmp.Or(p.FailureThreshold, 3)+1) + retried
+	up := c.success != nil && c.success.Kind != incident.Row && c.shown > 1
+	return c.gap(started, killed) > latest || b.last < 0 && up
 }
 
 // try runs a behavior. It returns nil if the run does not have what the recording has first, or has
@@ -139,12 +180,17 @@ func (c *subject) remarks(b *behavior) (list []string) {
 			*c.v.ExitCode)
 	case len(c.failures) == 0:
 		add("No fact shows how the %s probe failed.", c.kills)
+	case b.begin == 0 && b.last >= 0:
+		add("The start of each instance up to number %d takes longer than the %s probe allows.", b.last, c.kills)
 	case b.begin == 0 && !b.moment:
 		add("The %s probe fails from the start of each instance on.", c.kills)
 	case !b.moment && age >= 0:
 		add("The program began to fail %v to %v after its start.", max(age-c.period, 0), age)
 	default:
 		add("The program began to fail in the %v before %s.", c.period, c.when(c.failures[0].at.End()))
+	}
+	if b.slow > 0 {
+		add("The next instance takes about %v to start.", b.slow)
 	}
 	if c.v.ExitCode == nil {
 		add("No fact shows the exit code after a kill.")
@@ -220,9 +266,16 @@ func (c *subject) rules(b *behavior) []string {
 	if c.kills == "" {
 		return []string{fmt.Sprintf("- {%sexit: %s}", cmp.Or(when, "after: 1ms, "), exit)}
 	}
-	rules := []string{fmt.Sprintf("- {%s%s: %s}", when, c.kills, cmp.Or(c.answer(c.kills, c.probe), "fail"))}
-	if answer := c.answer(trace.Readiness, c.container.ReadinessProbe); answer != "" {
-		rules = append(rules, fmt.Sprintf("- {%sreadiness: %s}", when, answer))
+	whens := []string{when}
+	if b.slow > 0 {
+		whens = append(whens, fmt.Sprintf("instance: %d.., for: %v, ", b.last+1, b.slow))
+	}
+	var rules []string
+	for _, when := range whens {
+		rules = append(rules, fmt.Sprintf("- {%s%s: %s}", when, c.kills, cmp.Or(c.answer(c.kills, c.probe), "fail")))
+		if answer := c.answer(trace.Readiness, c.container.ReadinessProbe); answer != "" {
+			rules = append(rules, fmt.Sprintf("- {%sreadiness: %s}", when, answer))
+		}
 	}
 	return append(rules, fmt.Sprintf("- {afterSigterm: %v, exit: %s}", max(b.stop, 0), exit))
 }
