@@ -81,7 +81,7 @@ func (r *reader) readObject(at int, line string) int {
 		return 0
 	case (trimmed[0] == '{' || trimmed[0] == '[') && margin < 9:
 		return r.readJSON(at, margin, "")
-	case yamlStart.MatchString(line):
+	case yamlStart.MatchString(line) && (margin == 0 || len(r.text.block.lines) == 0):
 		return r.readYAML(at, "")
 	case trimmed[0] == '"':
 		if m := jsonPart.FindStringSubmatchIndex(line); m != nil {

@@ -20,6 +20,7 @@ type textReader struct {
 	raw      int   // length of the line that is read
 	next     int   // offset of the next line
 	words    []word
+	block    block
 }
 
 // wrapWidth is the minimum width of a terminal that breaks lines.
@@ -42,6 +43,10 @@ func (t *textReader) line(line string, at Place) {
 	line = unframed(line)
 	trimmed := strings.TrimSpace(line)
 	t.words = split(line, t.words[:0])
+	if len(t.block.lines) > 0 && trimmed != "" && t.blockLine(trimmed, at) {
+		return
+	}
+	t.endBlock()
 	t.printedEnd(line, at)
 	pod, logs, asks := prompted(trimmed)
 	event := t.event // which ends here unless the line continues it
@@ -61,6 +66,7 @@ func (t *textReader) line(line string, at Place) {
 		}
 	case t.eventRow(line, t.words, at) || t.podRow(line, t.words, at):
 	case !event.hasOutput(trimmed) && t.describeLine(line, at):
+	case !event.hasOutput(trimmed) && t.blockLine(trimmed, at):
 	case t.spokenEvent(line, t.words, at):
 	case event != nil && len(event.Message) <= maxMessage && !isAge(t.words[0].text): // otherwise a row that is cut off
 		t.continues(event, line)
@@ -115,6 +121,7 @@ func (t *textReader) continues(f *Fact, line string) {
 
 // flush ends a text: the next one has its own pod and its own clock.
 func (t *textReader) flush() {
+	t.endBlock()
 	t.endDescribe()
 	t.section, t.pod = nil, nil
 }
