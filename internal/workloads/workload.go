@@ -30,10 +30,9 @@ const (
 )
 
 // Each calls visit for each workload of the files. A pod that stands for its workload has the name
-// of the workload. Each returns the other objects of the files. The error is of type
-// scenarios.Errors. It lists those of the manifests and of visit.
-func Each(files []input.File, visit func(input.File, *manifests.Workload) scenarios.Errors) (others []Unchecked,
-	err error) {
+// of the workload. Each returns what else is in the files. The error is of type scenarios.Errors.
+// It lists those of the manifests and of visit.
+func Each(files []input.File, visit func(input.File, *manifests.Workload) scenarios.Errors) (rest Rest, err error) {
 	var all scenarios.Errors
 	for _, f := range files {
 		m, err := manifests.Read(f.Name, f.Data)
@@ -42,8 +41,9 @@ func Each(files []input.File, visit func(input.File, *manifests.Workload) scenar
 			continue
 		}
 		for _, o := range m.Unchecked {
-			others = append(others, Unchecked{f.Name, o})
+			rest.Unchecked = append(rest.Unchecked, Unchecked{f.Name, o})
 		}
+		rest.Services = append(rest.Services, m.Services...)
 		for i := range m.Workloads {
 			w := &m.Workloads[i]
 			if w.Owner != nil {
@@ -53,9 +53,15 @@ func Each(files []input.File, visit func(input.File, *manifests.Workload) scenar
 		}
 	}
 	if len(all) == 0 {
-		return others, nil
+		return rest, nil
 	}
-	return others, all
+	return rest, all
+}
+
+// Rest is what files have besides workloads.
+type Rest struct {
+	Unchecked []Unchecked
+	Services  []manifests.Service
 }
 
 // Unchecked is an object of a file that is no workload.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,6 +70,7 @@ type workload struct {
 	*manifests.Workload
 	file       string
 	terms      *Terms
+	service    string       // a Service in the files that selects its pods; empty if there is none
 	containers []*container // with probes
 }
 
@@ -88,8 +90,15 @@ func New(files []input.File, o Options) (*Checker, error) {
 		o.Profiles = []profile.Profile{profile.Newest()}
 	}
 	c := &Checker{options: o}
-	others, err := workloads.Each(files, c.add)
-	for _, o := range others {
+	rest, err := workloads.Each(files, c.add)
+	for _, w := range c.workloads {
+		for _, s := range rest.Services {
+			if s.Selects(w.Workload) {
+				w.service = cmp.Or(w.service, s.Name)
+			}
+		}
+	}
+	for _, o := range rest.Unchecked {
 		c.others = append(c.others, Other{o.Kind, o.Name, o.File, o.Line, o.Template})
 	}
 	return c, err

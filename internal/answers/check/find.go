@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -313,10 +314,40 @@ func noProbes(r *result) []Finding {
 	if slices.ContainsFunc(w.containers, func(c *container) bool { return c.spec.ReadinessProbe != nil }) {
 		who, when = "except sidecars, no container has a probe", "its sidecars are"
 	}
-	return []Finding{{ID: NoProbes, Severity: Note,
+	severity, requests := Note, "requests come"
+	if w.service != "" {
+		severity, requests = Warning, "Service "+w.service+" sends requests"
+	}
+	return []Finding{{ID: NoProbes, Severity: severity,
 		Fix: "add a readiness probe, and a liveness probe if a restart helps a program that hangs", Summary: who,
-		Message: fmt.Sprintf("%s: the pod is Ready as soon as %s, so requests come before the program is up, and "+
-			"nothing restarts it when it hangs.", upper(who), when)}}
+		Message: fmt.Sprintf("%s: the pod is Ready as soon as %s, so %s before the program is up, and nothing restarts "+
+			"it when it hangs.", upper(who), when, requests)}}
+}
+
+// undeclaredPort finds probes of a port that no container of the pod declares, although one declares
+// others. It is no error: a program may listen on it.
+func undeclaredPort(r *result) (list []Finding) {
+	var declared []string
+	for c := range podutil.Containers(&r.container.workload.Pod.Spec) {
+		for _, p := range c.Ports {
+			declared = append(declared, strconv.Itoa(int(p.ContainerPort)))
+		}
+	}
+	for _, p := range trace.ProbeTypes {
+		probe := r.Probe(p)
+		if probe == nil || probe.Exec != nil || len(declared) == 0 {
+			continue
+		}
+		port := strconv.Itoa(int(prober.ProbePort(r.container.spec, probe)))
+		if slices.Contains(declared, port) {
+			continue
+		}
+		list = append(list, Finding{ID: UndeclaredPort, Severity: Note, Field: string(p) + "Probe",
+			Summary: fmt.Sprintf("its %s probe asks port %s, which no container declares", p, port),
+			Message: fmt.Sprintf("The %s probe asks port %s, which no container of the pod declares. The containers "+
+				"declare %s.", p, port, printable.And(declared))})
+	}
+	return list
 }
 
 // otherEndpoint finds startup probes that ask another port, or in another way, than the probe that

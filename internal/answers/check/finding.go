@@ -38,6 +38,7 @@ const (
 	NoReadiness     FindingID = "no-readiness-probe"
 	NoProbes        FindingID = "no-probes"
 	OtherEndpoint   FindingID = "other-endpoint"
+	UndeclaredPort  FindingID = "undeclared-port"
 	ReadinessGate   FindingID = "readiness-gate"
 	ShortRestart    FindingID = "short-restart"
 	NoTimeToRecover FindingID = "no-time-to-recover"
@@ -121,7 +122,7 @@ func (c *Checker) findings(found *container) []Finding {
 // finders find something in the rows and the settings of a container in one version. The Field of a
 // finding is that of the container, and it has no position yet.
 var finders = []func(*result) []Finding{
-	startKilled, noStartupProbe, noReadinessProbe, noProbes, readinessGate, otherEndpoint, shortRestart,
+	startKilled, noStartupProbe, noReadinessProbe, noProbes, readinessGate, otherEndpoint, undeclaredPort, shortRestart,
 	noTimeToRecover, tcpLiveness, execTimeout, answerTimeout, oneFailure, longTimeout, slowReady, shortGrace,
 	kubeletRestart,
 }

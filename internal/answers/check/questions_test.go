@@ -302,3 +302,22 @@ func TestStartOfAnyLength(t *testing.T) {
 	ask(t, manifest, long).has(t, " of the starts that take 3m..3m20s are killed: 3 x 30s always allows a start of "+
 		"up to 2m59s", `"id":"start-killed","severity":"error"`)
 }
+
+// TestBehindService checks that the lack of probes is worse behind a Service.
+func TestBehindService(t *testing.T) {
+	const service = "---\napiVersion: v1\nkind: Service\nmetadata: {name: shop}\nspec: {selector: {app: web}}\n"
+	plain := strings.Replace(pod(""), "name: web}", "name: web, labels: {app: web}}", 1)
+	ask(t, plain, check.Options{}).has(t, "so requests come before the program is up", `"severity":"note"`)
+	ask(t, plain+service, check.Options{}).has(t, "so Service shop sends requests before the program is up",
+		`"id":"no-probes","severity":"warning"`)
+}
+
+// TestUndeclaredPort checks the finding about a port that no container declares.
+func TestUndeclaredPort(t *testing.T) {
+	const probe = "\nreadinessProbe: {httpGet: {port: 9090}}"
+	ask(t, pod("ports: [{containerPort: 8080}]"+probe), check.Options{}).has(t, "The readiness probe asks port 9090, "+
+		"which no container of the pod declares. The containers declare 8080.", `"id":"undeclared-port"`)
+	for _, ports := range []string{"", "ports: [{containerPort: 9090}]", "ports: [{name: metrics, containerPort: 9090}]"} {
+		ask(t, pod(ports+probe), check.Options{}).hasNot(t, "undeclared-port")
+	}
+}

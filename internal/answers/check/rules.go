@@ -150,6 +150,13 @@ var rules = []Rule{
 		Do: "Let the startup probe ask what the liveness probe asks.",
 	},
 	{
+		ID: UndeclaredPort, Severity: "note",
+		Text: "A probe asks a port that no container of the pod declares.",
+		Kubelet: "The ports of a container are for people and for names: the kubelet asks a numeric port whether it is " +
+			"declared or not. If nothing listens there, the probe is refused.",
+		Do: "Compare the port with the one that the program listens on, and declare it, or correct the probe.",
+	},
+	{
 		ID: NoProbes, Severity: "note; once for each workload",
 		Text: "No container of the workload has a probe, except perhaps sidecars.",
 		Kubelet: "A container without a readiness probe is ready as soon as it runs: in each rollout and after each " +

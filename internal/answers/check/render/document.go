@@ -28,7 +28,23 @@ func Document(r *check.Report) *document.Document {
 		workload(d, r, &r.Workloads[i])
 	}
 	others(d, r)
+	d.Text(document.Dim, askStart(r))
 	return d
+}
+
+// askStart asks how long the programs of a single workload take to start, if nobody has said it and
+// a probe can stop a start.
+func askStart(r *check.Report) string {
+	if len(r.Workloads) != 1 {
+		return ""
+	}
+	list := r.Workloads[0].Containers
+	known := func(c check.Container) bool { return c.Start != nil }
+	if slices.ContainsFunc(list, known) ||
+		!slices.ContainsFunc(list, func(c check.Container) bool { return c.Kill != nil }) {
+		return ""
+	}
+	return "Say how long a start takes, as in --start 40s..70s: check then counts the starts that are killed."
 }
 
 // others names the objects that are not checked.
