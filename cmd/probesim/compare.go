@@ -76,7 +76,8 @@ removed from its pod is not worse.
 
 With -f, it also runs a scenario with both manifests, in pairs with the same
 seed, and compares restarts, the time to Ready, and the time not Ready after
-that.
+that; of Deployments and Services also how long a rollout takes, and the
+requests that are lost.
 
 Output formats:
   table      tables for a terminal (default)

@@ -219,8 +219,9 @@ func scenario(d *document.Document, s *Scenario) {
 		p := &s.Numbers[i]
 		if table == nil || p.Pods != pods {
 			pods = p.Pods
+			part.Text(document.Plain, pods)
 			table = &document.Table{Left: 1,
-				Head: []string{pods, "before: median", "max", "after: median", "max", "better", "worse"}}
+				Head: []string{"", "before: median", "max", "after: median", "max", "better", "worse"}}
 		}
 		var cells []document.Cell
 		for k, text := range p.Cells() {

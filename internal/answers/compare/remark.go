@@ -15,10 +15,28 @@ func (r *Report) Headline() string {
 	if n := r.Lost(); n > 0 {
 		text = fmt.Sprintf("%s lost, ", printable.Count(n, "probe")) + text
 	}
+	if better, worse := r.runs(); len(r.Scenarios) > 0 {
+		text += fmt.Sprintf("; in runs %d better, %d worse", better, worse)
+	}
 	if n := r.Replaced(); n > 0 {
 		text += fmt.Sprintf(", %s replaced", printable.Count(n, "container"))
 	}
 	return text
+}
+
+// runs counts the numbers of scenarios that got better and worse.
+func (r *Report) runs() (better, worse int) {
+	for i := range r.Scenarios {
+		for k := range r.Scenarios[i].Numbers {
+			switch r.Scenarios[i].Numbers[k].Judge() {
+			case Better:
+				better++
+			case Worse:
+				worse++
+			}
+		}
+	}
+	return better, worse
 }
 
 // Heading is the name of a workload, and says whether it is added, removed, or had another name or

@@ -43,16 +43,41 @@ const (
 	Restarts Number = "restarts"
 	ToReady  Number = "toReady" // the longest of the pods
 	Unready  Number = "unready"
+	Took     Number = "took" // of the last rollout of a Deployment
+	Lost     Number = "lost" // requests to a Service
 )
 
+// numbers has what is compared. The numbers of a run have one if of returns a value.
 var numbers = []struct {
-	id   Number
-	text string
-	of   func(summary.Numbers) int64
+	id     Number
+	text   string
+	isTime bool
+	of     func(summary.Numbers) *int64
 }{
-	{Restarts, "restarts", func(n summary.Numbers) int64 { return int64(n.Restarts) }},
-	{ToReady, "time to Ready", func(n summary.Numbers) int64 { return int64(n.ToReady) }},
-	{Unready, "time not Ready after that", func(n summary.Numbers) int64 { return int64(n.Unready) }},
+	{Restarts, "restarts", false, func(n summary.Numbers) *int64 { return ofPods(n, int64(n.Restarts)) }},
+	{ToReady, "time to Ready", true, func(n summary.Numbers) *int64 { return ofPods(n, int64(n.ToReady)) }},
+	{Unready, "time not Ready after that", true,
+		func(n summary.Numbers) *int64 { return ofPods(n, int64(n.Unready)) }},
+	{Took, "rollout takes", true, func(n summary.Numbers) *int64 {
+		if n.Object == nil || n.Object.Took == nil {
+			return nil
+		}
+		return new(int64(*n.Object.Took))
+	}},
+	{Lost, "lost requests", false, func(n summary.Numbers) *int64 {
+		if n.Object == nil || n.Object.Lost == nil {
+			return nil
+		}
+		return new(int64(*n.Object.Lost))
+	}},
+}
+
+// ofPods returns a number that only pods have.
+func ofPods(n summary.Numbers, value int64) *int64 {
+	if n.Object != nil {
+		return nil
+	}
+	return &value
 }
 
 // Spread has the median and the maximum over the runs: a number, or seconds, which are null for
@@ -124,18 +149,25 @@ func Runs(name, version string, before, after []Run) Scenario {
 	slices.Sort(pods)
 	for _, p := range slices.Compact(pods) {
 		for _, n := range numbers {
-			s.Numbers = append(s.Numbers, pair(p, n.id, n.of, before, after))
+			one := pair(p, n.id, n.isTime, n.of, before, after)
+			if one.Same+one.Better+one.Worse > 0 {
+				s.Numbers = append(s.Numbers, one)
+			}
 		}
 	}
 	return s
 }
 
-func pair(pods string, id Number, of func(summary.Numbers) int64, before, after []Run) Pair {
+// pair compares a number in the pairs of runs in which both sides have it.
+func pair(pods string, id Number, isTime bool, of func(summary.Numbers) *int64, before, after []Run) Pair {
 	p := Pair{Pods: pods, Number: id}
-	isTime := id != Restarts
 	var old, now summary.Distribution
 	for i := range before {
-		a, b := of(before[i].Pods[pods]), of(after[i].Pods[pods])
+		was, is := of(before[i].Pods[pods]), of(after[i].Pods[pods])
+		if was == nil || is == nil {
+			continue
+		}
+		a, b := *was, *is
 		seed := before[i].Seed
 		old.Add(seed, a)
 		now.Add(seed, b)
@@ -192,13 +224,13 @@ func (n Number) text() string {
 	return string(n)
 }
 
-// Judge judges a pair: a number of which the median or the maximum got worse, or that got better or
-// worse in all seeds in which it differs.
+// Judge judges a pair: a number of which the median or the maximum got worse, or only got better, or
+// that got better in all seeds in which it differs.
 func (p *Pair) Judge() Change {
 	switch {
 	case p.isWorse():
 		return Worse
-	case p.Better > 0 && p.Worse == 0:
+	case p.Better > 0 && (p.Worse == 0 || p.After.Median.n < p.Before.Median.n):
 		return Better
 	case p.Better+p.Worse == 0:
 		return Same
