@@ -38,12 +38,20 @@ func (t *textReader) blockLine(trimmed string, at Place) bool {
 		}
 		return true
 	}
+	var m []string
 	key, value := trimmed, ""
-	m := labelled.FindStringSubmatch(trimmed)
+	if begin := trimmed[:min(len(trimmed), 30)]; strings.ContainsAny(begin, ":=") { // a search costs less
+		m = labelled.FindStringSubmatch(trimmed)
+	} else if len(b.lines) == 0 && len(trimmed) > 2 {
+		return false
+	}
 	if m != nil {
 		key, value = m[1], m[2]
 	}
 	role := blockKeys[strings.ToLower(key)]
+	if role == "" && len(b.lines) == 0 {
+		return false
+	}
 	start, _, _ := spokenIn(trimmed)
 	switch {
 	case t.describe != nil || len(b.lines) >= maxJoined:

@@ -117,8 +117,14 @@ var (
 		`CreateContainerConfigError|CreateContainerError|RunContainerError|PostStartHookError|OOMKilled)\b`)
 )
 
+// waits are parts of what waitsFor matches: a search for them costs less.
+var waits = []string{"BackOff", "ErrImage", "ImageName", "Error", "OOMKilled"}
+
 // spokenState reads a line that says of a named pod why a container of it waits or ended.
 func (t *textReader) spokenState(line string, at Place) bool {
+	if !slices.ContainsFunc(waits, func(hint string) bool { return strings.Contains(line, hint) }) {
+		return false
+	}
 	why := waitsFor.FindStringIndex(line)
 	if why == nil || denied.MatchString(line[:why[0]]) {
 		return false

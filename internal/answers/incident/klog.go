@@ -80,7 +80,11 @@ func (t *textReader) logLine(line string, at Place) bool {
 		t.klog(t.joined(strings.TrimRight(line[m[1]:], "`"), at, complete), when, at, text)
 		return true
 	}
-	if m := journalLine.FindStringSubmatchIndex(line); m != nil {
+	var m []int
+	if len(line) > 6 && line[3] == ' ' && line[6] == ' ' { // a search costs less
+		m = journalLine.FindStringSubmatchIndex(line)
+	}
+	if m != nil {
 		t.klog(line[m[1]:], logTime("Jan _2 15:04:05", line[m[2]:m[3]], time.Second), at, brief(line))
 		return true
 	}

@@ -153,7 +153,8 @@ func (w *writer) setValues() {
 	}
 	namespace := option("-n ", e.pod.Namespace, e.pod.Namespace != "" && e.pod.Namespace != "default")
 	container := option("-c ", v.Container, v.Container != "" && e != e.of)
-	previous := option("--previous", "", w.r.cause != NotReady && (e.restarted() || e.end != nil && e.end.Previous))
+	before := e.restarted() || e.end != nil && e.end.Previous
+	previous := option("--previous", "", before && w.r.cause != NotReady && w.r.cause != Changed)
 	who := cmp.Or(v.Container, name, "the container")
 	list := []string{"{name}", who, "{pod}", cmp.Or(name, "the pod"), "{probe}", string(w.r.probe),
 		"{by}", e.suspect(w.r.probe), "{what}", w.r.what,
