@@ -23,55 +23,72 @@ var blockKeys = map[string]string{"reason": "reason", "message": "message", "pod
 	"involvedobject": "pod", "involved object": "pod", "object": "pod", "ns": "namespace", "namespace": "namespace",
 	"container": "container", "count": "count"}
 
-// blockLine reads a line of a block. It returns false for other lines.
-func (t *textReader) blockLine(trimmed string, at Place) bool {
-	b := &t.block
-	add := func(key, value string) bool {
-		if b.fields == nil {
-			b.fields = map[string]string{}
-		}
-		b.lines, b.key = append(b.lines, Unread{at, brief(trimmed)}), ""
-		if value = strings.Trim(strings.TrimSuffix(value, ","), `"'`); value == "" {
-			b.key = key
-		} else if key != "" {
-			b.fields[key] = value
-		}
+// fieldLine reads a line with a field of kubectl describe, or of a block.
+func (t *textReader) fieldLine(line string, at Place) bool {
+	return t.describeLine(line, at) || t.blockLine(strings.TrimSpace(line), at)
+}
+
+// inBlock reads a line that continues a block. Any other line ends it.
+func (t *textReader) inBlock(trimmed string, at Place) bool {
+	if len(t.block.lines) > 0 && trimmed != "" && t.blockLine(trimmed, at) {
 		return true
 	}
-	var m []string
-	key, value := trimmed, ""
-	if begin := trimmed[:min(len(trimmed), 30)]; strings.ContainsAny(begin, ":=") { // a search costs less
-		m = labelled.FindStringSubmatch(trimmed)
-	} else if len(b.lines) == 0 && len(trimmed) > 2 {
-		return false
+	t.endBlock()
+	return false
+}
+
+// add adds a line to a block. Its value is that of a role, or of no role that is used.
+func (b *block) add(role, value string, line Unread) {
+	if b.fields == nil {
+		b.fields = map[string]string{}
 	}
-	if m != nil {
-		key, value = m[1], m[2]
+	b.lines, b.key = append(b.lines, line), ""
+	switch value = strings.Trim(strings.TrimSuffix(value, ","), `"'`); {
+	case value == "":
+		b.key = role
+	case role != "":
+		b.fields[role] = value
 	}
-	role := blockKeys[strings.ToLower(key)]
-	if role == "" && len(b.lines) == 0 {
+}
+
+// field returns the role and the value of a line of a block. A key of capitals needs no colon.
+func (b *block) field(trimmed string) (role, value string, is bool) {
+	if strings.ContainsAny(trimmed[:min(len(trimmed), 30)], ":=") { // a search costs less
+		if m := labelled.FindStringSubmatch(trimmed); m != nil {
+			key := strings.ToLower(m[1])
+			if key == "name" && len(b.lines) > 0 && m[2] != "" { // below involvedObject
+				key = "pod"
+			}
+			return blockKeys[key], m[2], true
+		}
+	}
+	if trimmed == strings.ToUpper(trimmed) {
+		role = blockKeys[strings.ToLower(trimmed)]
+	}
+	return role, "", role != ""
+}
+
+// blockLine reads a line of a block. It returns false for other lines.
+func (t *textReader) blockLine(trimmed string, at Place) bool {
+	b, line := &t.block, Unread{at, brief(trimmed)}
+	role, value, is := b.field(trimmed)
+	begins := role != "" && role != "count"
+	if t.describe != nil || len(b.lines) >= maxJoined || len(b.lines) == 0 && !begins {
 		return false
 	}
 	start, _, _ := spokenIn(trimmed)
 	switch {
-	case t.describe != nil || len(b.lines) >= maxJoined:
+	case b.key != "" && (!is || start == 0):
+		b.add(b.key, trimmed, line)
+	case !is || start == 0:
 		return false
-	case b.key != "" && (m == nil || start == 0):
-		return add(b.key, trimmed)
-	case start == 0:
-		return false
-	case role == "message" && b.fields["message"] != "", role == "pod" && b.fields["pod"] != "": // of the next one
+	case (role == "message" || role == "pod") && b.fields[role] != "": // of the next block
 		t.endBlock()
-		return t.blockLine(trimmed, at)
-	case role != "" && (role != "count" || len(b.lines) > 0) && (m != nil || strings.ToUpper(key) == key):
-		return add(role, value)
-	case m != nil && len(b.fields) > 0:
-		if strings.ToLower(key) == "name" && value != "" { // below involvedObject
-			return add("pod", value)
-		}
-		return add("", cmp.Or(value, "-"))
+		b.add(role, value, line)
+	default:
+		b.add(role, value, line)
 	}
-	return false
+	return true
 }
 
 // endBlock uses the block before a line.

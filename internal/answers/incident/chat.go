@@ -83,8 +83,11 @@ func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
 
 var exited = regexp.MustCompile(`(?i)\b(?:exit|(?:exits|exited|terminated) with(?: exit)?) code:? ?(\d{1,3})\b`)
 
-// spokenEnd reads a line that says how a container ended: OOMKilled, exit code N.
+// spokenEnd reads a line that says why a container waits, or how it ended: OOMKilled, exit code N.
 func (t *textReader) spokenEnd(line string, at Place) bool {
+	if t.spokenState(line, at) {
+		return true
+	}
 	lower := strings.ToLower(line)
 	oom := strings.Index(line, "OOMKilled")
 	// of kubectl exec

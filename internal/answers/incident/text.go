@@ -43,10 +43,9 @@ func (t *textReader) line(line string, at Place) {
 	line = unframed(line)
 	trimmed := strings.TrimSpace(line)
 	t.words = split(line, t.words[:0])
-	if len(t.block.lines) > 0 && trimmed != "" && t.blockLine(trimmed, at) {
+	if t.inBlock(trimmed, at) {
 		return
 	}
-	t.endBlock()
 	t.printedEnd(line, at)
 	pod, logs, asks := prompted(trimmed)
 	event := t.event // which ends here unless the line continues it
@@ -65,12 +64,10 @@ func (t *textReader) line(line string, at Place) {
 			t.section = nil // the table of another command
 		}
 	case t.eventRow(line, t.words, at) || t.podRow(line, t.words, at):
-	case !event.hasOutput(trimmed) && t.describeLine(line, at):
-	case !event.hasOutput(trimmed) && t.blockLine(trimmed, at):
+	case !event.hasOutput(trimmed) && t.fieldLine(line, at):
 	case t.spokenEvent(line, t.words, at):
 	case event != nil && len(event.Message) <= maxMessage && !isAge(t.words[0].text): // otherwise a row that is cut off
 		t.continues(event, line)
-	case t.spokenState(line, at):
 	case t.spokenEnd(line, at):
 	default:
 		t.skip(at, line)

@@ -51,35 +51,7 @@ var invented = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 // placeTimes gives the facts their times that count from an unknown moment: lines of logs without a
 // year, and ages.
 func (r *reader) placeTimes() {
-	var newest time.Time
-	started, ended := map[anchor]Moment{}, map[anchor]*Fact{}
-	created := map[*Pod]time.Time{}
-	for _, f := range r.rec.Facts {
-		if f.Source != FromLog && f.When.Known() {
-			newest = latest(newest, f.When.End(), f.Last.End())
-		}
-		switch {
-		case f.Kind == Created:
-			created[f.Pod] = f.When.At
-		case f.Kind == Terminated && f.Source != FromText:
-			ended[anchor{f.Pod, "Started", f.Container}] = f
-		case f.Kind == Running && f.When.Known():
-			started[anchor{f.Pod, "Started", f.Container}] = f.When
-		}
-	}
-	for _, f := range r.rec.Facts {
-		last := anchor{f.Pod, "Started", f.Container}
-		if f != ended[last] {
-			continue
-		}
-		if !started[last].Known() { // it has not started again
-			started[last] = f.When
-		}
-		if f.Last.Known() { // a kill was at most the grace period before
-			grace := graceOf(f.Pod)
-			started[anchor{f.Pod, "Killing", f.Container}] = Moment{f.Last.At.Add(-grace), f.Last.Within + grace}
-		}
-	}
+	started, created, newest := r.dates()
 	year := newest
 	for _, p := range r.rec.Pods {
 		at := startTime(p.Object)
@@ -110,6 +82,40 @@ func (r *reader) placeTimes() {
 	}
 	r.placeRows(created, newest)
 	r.mergeRows()
+}
+
+// dates returns the moments that dates tell: of what anchors identify, of the creation of pods, and
+// of the newest fact.
+func (r *reader) dates() (started map[anchor]Moment, created map[*Pod]time.Time, newest time.Time) {
+	started, created = map[anchor]Moment{}, map[*Pod]time.Time{}
+	ended := map[anchor]*Fact{}
+	for _, f := range r.rec.Facts {
+		if f.Source != FromLog && f.When.Known() {
+			newest = latest(newest, f.When.End(), f.Last.End())
+		}
+		switch {
+		case f.Kind == Created:
+			created[f.Pod] = f.When.At
+		case f.Kind == Terminated && f.Source != FromText:
+			ended[anchor{f.Pod, "Started", f.Container}] = f
+		case f.Kind == Running && f.When.Known():
+			started[anchor{f.Pod, "Started", f.Container}] = f.When
+		}
+	}
+	for _, f := range r.rec.Facts {
+		last := anchor{f.Pod, "Started", f.Container}
+		if f != ended[last] {
+			continue
+		}
+		if !started[last].Known() { // it has not started again
+			started[last] = f.When
+		}
+		if f.Last.Known() { // a kill was at most the grace period before
+			grace := graceOf(f.Pod)
+			started[anchor{f.Pod, "Killing", f.Container}] = Moment{f.Last.At.Add(-grace), f.Last.Within + grace}
+		}
+	}
+	return started, created, newest
 }
 
 func latest(list ...time.Time) time.Time { return slices.MaxFunc(list, time.Time.Compare) }
@@ -283,14 +289,23 @@ func (r *reader) mergeRows() {
 	})
 }
 
+// goesOn adds a row of a text that was printed later, in which the count is greater. It returns
+// false for other rows.
+func (f *Fact) goesOn(o *Fact) bool {
+	if f.section == nil || o.section == nil || f.section == o.section || !o.Last.At.After(f.Last.End()) {
+		return false
+	}
+	f.Points = append(f.Points, Point{o.Count, o.Last})
+	f.Count, f.Last, f.Age, f.AgeWithin = o.Count, o.Last, o.Age, o.AgeWithin
+	f.Place, f.Text, f.section = o.Place, o.Text, o.section
+	return true
+}
+
 // merge adds another row about the same event. A count that grows is an update. Other rows of a
 // table are further occurrences. A later table tells the same events again.
 func (f *Fact) merge(o *Fact) {
 	grows := o.CountShown && f.CountShown && o.Count > f.Count
-	if grows && f.section != nil && o.section != nil && f.section != o.section && o.Last.At.After(f.Last.End()) {
-		f.Points = append(f.Points, Point{o.Count, o.Last}) // of a text that was printed later
-		f.Count, f.Last, f.Age, f.AgeWithin = o.Count, o.Last, o.Age, o.AgeWithin
-		f.Place, f.Text, f.section = o.Place, o.Text, o.section
+	if grows && f.goesOn(o) {
 		return
 	}
 	points := o.Points

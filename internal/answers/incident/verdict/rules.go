@@ -64,6 +64,15 @@ func (r *ruling) saying(words string) *ruling { r.words = words; return r }
 
 func (r *ruling) adding(detail string) *ruling { r.detail = detail; return r }
 
+// fromLog makes a ruling on a line of a log likely: a sync can come too late for a pod that goes
+// away.
+func (r *ruling) fromLog() *ruling {
+	if r.proof[0].Source == incident.FromLog {
+		r.sure = Likely
+	}
+	return r
+}
+
 func (r *ruling) likely() *ruling { r.sure = Likely; return r }
 
 func (r *ruling) open(others ...Cause) *ruling { r.sure, r.others = Open, others; return r }
@@ -191,11 +200,7 @@ func cannotStart(e *evidence) *ruling {
 	}
 	for _, cause := range []Cause{Volume, Sandbox, Unschedulable} {
 		if t, has := e.events[cause]; has && (cause != Unschedulable || e.count("Scheduled") == 0) {
-			r := certain(cause, t.fact)
-			if t.fact.Source == incident.FromLog { // a sync can come too late for a pod that goes away
-				r.likely()
-			}
-			return r
+			return certain(cause, t.fact).fromLog()
 		}
 	}
 	if f := e.conditions["PodScheduled"]; f != nil && f.Value == "False" {
@@ -403,24 +408,35 @@ func (e *evidence) unhealthy() *ruling {
 		case !e.about(f):
 		case f.Kind == incident.ProbeRun && f.Result == trace.Failure && f.Probe != trace.Readiness:
 			failed = f
-		case f.Kind == incident.ProbeSync && f.Value == "unhealthy" && failed != nil && f.Probe == failed.Probe &&
-			f.When.At.Sub(failed.When.At) < time.Second:
-			return certain(byProbe(f.Probe), failed, f).likely()
-		case f.Kind == incident.ProbeSync && f.Value == "unhealthy" && !dead:
-			ran = f
-		case f.Kind == incident.ProbeSync && f.Value == "unhealthy" && died != nil && e.count("Killing") == 0:
-			return certain(OwnExit, died, f).likely()
+		case f.Kind == incident.ProbeSync && f.Value == "unhealthy":
+			switch {
+			case failed != nil && f.Probe == failed.Probe && f.When.At.Sub(failed.When.At) < time.Second:
+				return certain(byProbe(f.Probe), failed, f).likely()
+			case !dead:
+				ran = f
+			case died != nil && e.count("Killing") == 0:
+				return certain(OwnExit, died, f).likely()
+			}
 		case f.Reason == "ContainerDied" && ran != nil:
 			return certain(byProbe(ran.Probe), ran, f).likely()
-		case f.Reason == "ContainerDied":
-			dead, died = true, f
-		case f.Reason == "BackOff":
-			dead = true
-		case f.Reason == "ContainerStarted":
-			dead, died = false, nil
+		default:
+			dead, died = ends(f, dead, died)
 		}
 	}
 	return nil
+}
+
+// ends returns whether the container runs no more after a line of a log, and the line that says so.
+func ends(f *incident.Fact, dead bool, died *incident.Fact) (bool, *incident.Fact) {
+	switch f.Reason {
+	case "ContainerDied":
+		return true, f
+	case "BackOff":
+		return true, died
+	case "ContainerStarted":
+		return false, nil
+	}
+	return dead, died
 }
 
 // fitsWindow: the exit code is that of a signal, and the end is where a kill by a probe would put
@@ -464,9 +480,7 @@ func restarted(e *evidence) *ruling {
 	}
 	own := certain(OwnExit, e.end, e.events["BackOff"].fact)
 	if len(own.proof) == 0 {
-		own = certain(OwnExit, cmp.Or(e.from, e.find(func(f *incident.Fact) bool {
-			return f.Kind == incident.Restarts && f.Container == e.name && f.Count > 0
-		})))
+		own = certain(OwnExit, cmp.Or(e.from, e.counted()))
 	}
 	mayBeKilled := e.signalled || e.exits && !e.whole && e.life != nil && e.earliest() != bounds.Never
 	switch {
@@ -476,6 +490,13 @@ func restarted(e *evidence) *ruling {
 		return own.likely()
 	}
 	return own.open(e.suspects()...)
+}
+
+// counted returns a fact that has the restarts of the container, or nil.
+func (e *evidence) counted() *incident.Fact {
+	return e.find(func(f *incident.Fact) bool {
+		return f.Kind == incident.Restarts && f.Container == e.name && f.Count > 0
+	})
 }
 
 // crashed reports whether the STATUS of a row tells of an exit. Init containers have no probes.
