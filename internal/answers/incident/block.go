@@ -17,6 +17,10 @@ type block struct {
 // labelled matches a field of a block.
 var labelled = regexp.MustCompile(`^(?:[-*•]\s+)?"?([A-Za-z][A-Za-z ]{0,20}?)"?\s*[:=]\s*(\S.*)?$`)
 
+// described matches fields of kubectl describe that no event has.
+var described = regexp.MustCompile(`^(?:(?:Last )?State|Exit Code|Restart Count|Container ID|(?:Init )?Containers|` +
+	`Conditions|Events):`)
+
 // blockKeys are the fields of a block that are used, in lower case, with what they are. Others are
 // passed over.
 var blockKeys = map[string]string{"reason": "reason", "message": "message", "pod": "pod", "pod name": "pod", "p": "pod",
@@ -73,7 +77,8 @@ func (t *textReader) blockLine(trimmed string, at Place) bool {
 	b, line := &t.block, Unread{at, brief(trimmed)}
 	role, value, is := b.field(trimmed)
 	begins := role != "" && role != "count"
-	if t.describe != nil || len(b.lines) >= maxJoined || len(b.lines) == 0 && !begins {
+	switch {
+	case t.describe != nil, len(b.lines) >= maxJoined, len(b.lines) == 0 && !begins, described.MatchString(trimmed):
 		return false
 	}
 	start, _, _ := spokenIn(trimmed)
@@ -108,7 +113,7 @@ func (t *textReader) endBlock() {
 		if f.Pod = t.reader.pod(b.fields["namespace"], name, "", at); f.Pod != nil {
 			t.add(f)
 		}
-	case terms[b.fields["reason"]] && b.fields["message"] != "", start == 0 && strong:
+	case terms[b.fields["reason"]] && b.fields["message"] != "" && (named || start == 0), start == 0 && strong:
 		left := columns{namespace: b.fields["namespace"], count: count0(b.fields["count"])}
 		if named {
 			left.name = name

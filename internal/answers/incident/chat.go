@@ -17,7 +17,8 @@ var spoken = regexp.MustCompile(
 		`|(?P<weakUnhealthy>(?:Liveness|Readiness|Startup) probe (?:failed|errored))` +
 		`|(?P<BackOff>Back-off (?:restarting failed container|pulling image))` +
 		`|(?P<FailedPostStartHook>FailedPostStartHook)` +
-		`|(?P<Killing>[Cc]ontainer [a-z0-9][-a-z0-9]* failed (?:liveness|startup) probe)` +
+		`|(?P<Killing>[Cc]ontainer [a-z0-9][-a-z0-9]* (?:failed (?:liveness|startup) probe|` +
+		`definition changed|resize requires restart))` +
 		`|(?P<Failed>(?:secrets?|configmaps?) "[^"]+" not found|couldn't find key \S+ in )` +
 		`|(?P<weakFailed>Failed to pull image)|(?P<weakKilling>Stopping container )` +
 		`|(?P<weakCreated>Created container)|(?P<weakStarted>Started container)` +
