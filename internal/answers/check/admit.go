@@ -3,10 +3,14 @@ package check
 import (
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/answers/bounds"
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/workloads"
+	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/kube/profile"
 	"probesim.dev/node"
 	"probesim.dev/sim/virtual"
@@ -19,11 +23,26 @@ type Admitted struct{ workloads.Admitted }
 // Admit returns the first pod that an object creates. The error says why the API server or a node
 // would reject it.
 func Admit(object manifests.APIObject, p profile.Profile) (*Admitted, error) {
+	if pod, is := object.(*v1.Pod); is {
+		object = withImages(pod)
+	}
 	admitted, err := workloads.Admit(object, p)
 	if err != nil {
 		return nil, err
 	}
 	return &Admitted{*admitted}, nil
+}
+
+// withImages returns a pod in which an image that is no reference, such as one that a build fills in,
+// has another name: no figure depends on it.
+func withImages(pod *v1.Pod) *v1.Pod {
+	pod = pod.DeepCopy()
+	for c := range podutil.Containers(&pod.Spec) {
+		if !admission.IsImage(c.Image) {
+			c.Image = "unknown"
+		}
+	}
+	return pod
 }
 
 // Run makes a run of a node, which begin adds the pod to, up to the first record for which over

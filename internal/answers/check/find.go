@@ -2,12 +2,14 @@ package check
 
 import (
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/podutil"
@@ -87,6 +89,8 @@ func asksElsewhere(p *v1.Probe, pod *v1.PodSpec) string {
 		return ""
 	case program.IsNode(host):
 		return asksHost + host + ", which is the node and not the pod"
+	case net.ParseIP(host) == nil && len(validation.IsDNS1123Subdomain(strings.ToLower(host))) > 0:
+		return asksHost + host + ", which is no host: a placeholder is not filled in"
 	default:
 		return asksHost + host + ", which is another machine"
 	}
@@ -96,7 +100,16 @@ func asksElsewhere(p *v1.Probe, pod *v1.PodSpec) string {
 // on the node, so localhost is the node. The figures are those without them.
 func otherHost(c *v1.Container, pod *v1.PodSpec) (list []Finding) {
 	for _, p := range trace.ProbeTypes {
-		if probe := prober.ProbeOf(c, p); probe != nil && asksElsewhere(probe, pod) != "" {
+		probe := prober.ProbeOf(c, p)
+		if probe == nil {
+			continue
+		}
+		switch elsewhere := asksElsewhere(probe, pod); {
+		case strings.HasSuffix(elsewhere, "not filled in"):
+			list = append(list, Finding{ID: ProbeHost, Severity: Error, Field: handlerField(c, p) + ".host",
+				Summary: fmt.Sprintf("the host of its %s probe is a placeholder", p),
+				Message: fmt.Sprintf("The %s probe cannot run as it is: %s. Check what is rendered.", p, elsewhere)})
+		case elsewhere != "":
 			list = append(list, hostFinding(string(p)+" probe", podutil.HandlerOf(&probe.ProbeHandler).Host,
 				handlerField(c, p)+".host", refusedAlways[p],
 				"its answers say nothing about this container, and "+outage[p]))
@@ -325,29 +338,33 @@ func noProbes(r *result) []Finding {
 }
 
 // undeclaredPort finds probes of a port that no container of the pod declares, although one declares
-// others. It is no error: a program may listen on it.
-func undeclaredPort(r *result) (list []Finding) {
+// others. It is no error: a program may listen on it. It is one finding for all of a container.
+func undeclaredPort(r *result) []Finding {
 	var declared []string
 	for c := range podutil.Containers(&r.container.workload.Pod.Spec) {
 		for _, p := range c.Ports {
 			declared = append(declared, strconv.Itoa(int(p.ContainerPort)))
 		}
 	}
+	var kinds []trace.Probe
+	port := ""
 	for _, p := range trace.ProbeTypes {
 		probe := r.Probe(p)
 		if probe == nil || probe.Exec != nil || len(declared) == 0 {
 			continue
 		}
-		port := strconv.Itoa(int(prober.ProbePort(r.container.spec, probe)))
-		if slices.Contains(declared, port) {
-			continue
+		own := strconv.Itoa(int(prober.ProbePort(r.container.spec, probe)))
+		if !slices.Contains(declared, own) && (port == "" || own == port) {
+			kinds, port = append(kinds, p), own
 		}
-		list = append(list, Finding{ID: UndeclaredPort, Severity: Note, Field: string(p) + "Probe",
-			Summary: fmt.Sprintf("its %s probe asks port %s, which no container declares", p, port),
-			Message: fmt.Sprintf("The %s probe asks port %s, which no container of the pod declares. The containers "+
-				"declare %s.", p, port, printable.And(declared))})
 	}
-	return list
+	if len(kinds) == 0 {
+		return nil
+	}
+	asks := probesOf(kinds, "asks", "ask") + " port " + port + ", which no container"
+	return []Finding{{ID: UndeclaredPort, Severity: Note, Field: string(kinds[0]) + "Probe",
+		Summary: "its " + asks + " declares",
+		Message: fmt.Sprintf("The %s of the pod declares. The containers declare %s.", asks, printable.And(declared))}}
 }
 
 // otherEndpoint finds startup probes that ask another port, or in another way, than the probe that
@@ -629,20 +646,21 @@ func answerTimeout(r *result) []Finding {
 		slow = fmt.Sprintf("one answer that takes longer %ss %s", verb, object)
 	}
 	return []Finding{{ID: AnswerTimeout, Severity: Note, Field: string(kinds[0]) + "Probe",
-		Message: fmt.Sprintf("The %s the default timeout of 1s: %s.", listed(kinds), slow),
+		Message: fmt.Sprintf("The %s the default timeout of 1s: %s.", probesOf(kinds, "has", "have"), slow),
 		Summary: fmt.Sprintf("%s in a row of over 1s can %s %s", printable.Count(int(first.FailureThreshold), "answer"),
 			verb, of),
-		fixes: r.longerTimeouts(kinds, 3),
-		App:   []string{r.app("%s ok in 1.5s at %s", r.asked(kinds[0]), value.Format(r.warm()))}}}
+		fixes: r.longerTimeouts(slices.DeleteFunc(slices.Clone(kinds),
+			func(p trace.Probe) bool { return p == trace.Startup }), 3),
+		App: []string{r.app("%s ok in 1.5s at %s", r.asked(kinds[0]), value.Format(r.warm()))}}}
 }
 
-// listed names probes as the subject of a sentence.
-func listed(kinds []trace.Probe) string {
+// probesOf names probes as the subject of a sentence, with its verb.
+func probesOf(kinds []trace.Probe, one, several string) string {
 	names := printable.And(printable.Words(kinds, func(p trace.Probe) string { return string(p) }))
 	if len(kinds) == 1 {
-		return names + " probe has"
+		return names + " probe " + one
 	}
-	return names + " probes have"
+	return names + " probes " + several
 }
 
 // oneFailure finds liveness probes that restart a container because of a single failure.
@@ -857,6 +875,9 @@ func killedInStop(r *result, stop *value.Interval) []Finding {
 	field, because := "", ""
 	if hook := r.container.spec.Lifecycle; hook != nil && hook.PreStop != nil {
 		field, because = "lifecycle.preStop", fmt.Sprintf(" %s of the grace period.", r.untilSIGTERM())
+		if strings.Contains(r.deleted.Condition, "preStop") {
+			because = " The preStop hook also takes a part of the grace period, and nobody knows how long."
+		}
 	}
 	return []Finding{{ID: ShortGrace, Severity: severity, Field: field,
 		Message: fmt.Sprintf("The program takes %s to exit after SIGTERM, %s.%s", stop, kills, because),

@@ -321,3 +321,16 @@ func TestUndeclaredPort(t *testing.T) {
 		ask(t, pod(ports+probe), check.Options{}).hasNot(t, "undeclared-port")
 	}
 }
+
+// TestPlaceholders checks manifests that something renders later: an image that is no reference
+// changes no figure, and a host that is none is no other machine.
+func TestPlaceholders(t *testing.T) {
+	const probe = "livenessProbe: {httpGet: {port: 80}}"
+	plain := ask(t, pod(probe), check.Options{})
+	a := ask(t, strings.Replace(pod(probe), "image: web:1", "image: ko://example.com/web", 1), check.Options{})
+	a.has(t, `not simulated: the image "ko://example.com/web", which no node can pull`, `"row":"start"`)
+	a.hasNot(t, "probesim run")
+	plain.has(t, "probesim run", `"row":"start"`)
+	ask(t, pod("livenessProbe: {httpGet: {host: __DNS_IP__, port: 80}}"), check.Options{}).has(t,
+		"it asks __DNS_IP__, which is no host: a placeholder is not filled in", `"id":"probe-host"`)
+}

@@ -74,6 +74,10 @@ func checkKind(n, apiVersion, kind *strict.Node) bool {
 		strict.Nearest(written, known) == "" && templateIn(n) == "" {
 		return true
 	}
+	if kind.Value == "Template" {
+		kind.Errorf("is a template of OpenShift: render it with oc process --local -o yaml -f FILE")
+		return false
+	}
 	kind.Errorf("%s has no kind %s%s", strict.Quote(apiVersion.Value), strict.Quote(kind.Value),
 		strict.OrList(written, known))
 	return false

@@ -14,6 +14,9 @@ import (
 // shows it. Where a time is a range, the command makes a hundred runs, each with a time from the
 // range.
 func Command(f *check.Finding) string {
+	if f.NoRun {
+		return ""
+	}
 	if len(f.Versions) > 0 {
 		var commands []string
 		for _, v := range f.Versions {
