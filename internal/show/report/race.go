@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"time"
@@ -43,7 +44,7 @@ func AddRace(b *document.Body, race *why.Race) {
 		}
 	}
 	b.Gap()
-	b.Text(document.Plain, race.Longest)
+	b.Text(document.Plain, cmp.Or(race.Cause, race.Longest))
 	addCauses(b, race)
 }
 

@@ -26,6 +26,7 @@ type Race struct {
 	Lost    float64      `json:"lost"` // requests
 
 	Text    string `json:"text"`              // what was lost, a sentence without a period
+	Cause   string `json:"cause,omitempty"`   // the rule of the scenario that made a probe fail first; a sentence
 	Longest string `json:"longest,omitempty"` // which step took longest, and why; a sentence
 	// Fork is the record from which the causes of the begin and the end come, followed by its own
 	// causes up to the root. It is empty if they have nothing in common.
@@ -131,6 +132,12 @@ func (r *Run) Lost(number int) (Race, bool) {
 	race.Begin = Arm{r.beginText(l, begin), r.hops(begin, i, race.Pod)}
 	race.End = Arm{r.endText(l, end), r.hops(end, j, race.Pod)}
 	r.markLongest(&race, append(slices.Clone(begin[:i]), end[:j]...))
+	for _, rec := range slices.Backward(begin[:i]) {
+		if rule := r.Failing(rec); rule != "" {
+			race.Cause = fmt.Sprintf("The cause: %s at %s, because %s.", r.stepText(rec, race.Pod), r.at(rec.T), rule)
+			break
+		}
+	}
 	return race, true
 }
 

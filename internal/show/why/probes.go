@@ -245,3 +245,36 @@ func (r *Run) firstRun(rec, cause *trace.Record) string {
 	}
 	return fmt.Sprintf(", its first run%s (%s)", after, r.tick(probeOf(rec), spec, began))
 }
+
+// WhyNot says which probes of a container failed in its last instance, and why that did not restart
+// it, in sentences.
+func (r *Run) WhyNot(pod, container string) (reasons []string) {
+	instance := r.Restarts(pod, container)
+	for _, kind := range trace.ProbeTypes {
+		failures, row, most := 0, 0, 0
+		var latest *trace.Record
+		for _, run := range r.about[topic{trace.ProbeExecuted, subject{pod, container, kind}}] {
+			if run.Instance != instance || run.Result == trace.Error {
+				continue
+			}
+			if row++; succeeded(run) {
+				row = 0
+				continue
+			}
+			failures, most, latest = failures+1, max(most, row), run
+		}
+		if failures == 0 {
+			continue
+		}
+		because := "a readiness probe restarts nothing: it takes the pod out of its Service."
+		if kind != trace.Readiness {
+			because = fmt.Sprintf("%d in a row at most, and failureThreshold is %d.", most, r.threshold(latest))
+			if most >= r.threshold(latest) {
+				because = "the kubelet did not start it again until the run ended."
+			}
+		}
+		reasons = append(reasons, fmt.Sprintf("The %s probe of %s failed %d times, the last time at %s: %s", kind,
+			printable.Text(container), failures, r.at(latest.T), because))
+	}
+	return reasons
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -162,10 +163,11 @@ func (q *Question) Answer(run *Run) ([]Explanation, error) {
 		if e, ok := run.Restart(q.Pod, q.Container, *q.Restart); ok {
 			return []Explanation{e}, nil
 		}
-		return nil, fmt.Errorf("there is no restart %d; restarts of the containers: %s", *q.Restart,
+		err := fmt.Errorf("there is no restart %d; restarts of the containers: %s", *q.Restart,
 			printable.Few(q.names(func(pod, c string) string {
 				return fmt.Sprintf(" %d", run.Restarts(pod, c))
 			})))
+		return nil, errors.Join(err, q.whyNot(run))
 	}
 	if q.Ready {
 		if all := run.Ready(q.Pod, q.At); len(all) > 0 {
@@ -173,6 +175,24 @@ func (q *Question) Answer(run *Run) ([]Explanation, error) {
 		}
 	}
 	return []Explanation{run.At(q.Pod, q.Container, q.At)}, nil
+}
+
+// whyNot says why the containers that the user may mean did not restart, or did not again, as an
+// error, or returns nil if no probe failed.
+func (q *Question) whyNot(run *Run) error {
+	var reasons []string
+	for _, key := range q.Among {
+		for _, c := range q.containersOf(key) {
+			if (q.Pod == "" || q.Pod == key) && (q.Container == "" || q.Container == c) {
+				reasons = append(reasons, run.WhyNot(key, c)...)
+			}
+		}
+	}
+	if len(reasons) == 0 {
+		return nil
+	}
+	const most = 6
+	return errors.New(strings.Join(reasons[:min(len(reasons), most)], "\n"))
 }
 
 // names lists the containers that the user may mean, each with more words.
