@@ -54,6 +54,9 @@ func (s *Subject) Shrink(ctx context.Context, c Change, data []byte, o ShrinkOpt
 		return nil, err
 	}
 	x.alone = x.signature(x.finding)
+	if failed := x.failed(run); failed != nil {
+		x.kind = failed.Failures[0].Kind
+	}
 	text, err := x.write(data, c)
 	if err != nil {
 		return nil, err
@@ -105,7 +108,8 @@ type shrinking struct {
 	options ShrinkOptions
 	ctx     context.Context
 	finding string
-	alone   string // the finding without the names of the pod and the container
+	alone   string      // the finding without the names of the pod and the container
+	kind    expect.Kind // how the expectation fails; empty: the finding is an invariant
 	needed  Change
 }
 
@@ -118,6 +122,9 @@ func (x *shrinking) progress(r shrink.Result) {
 // signature is what the smaller files must show: for an invariant the case that breaks it, for an
 // expectation its name.
 func (x *shrinking) signature(finding string) string {
+	if strings.HasPrefix(finding, failedPrefix) {
+		return finding
+	}
 	text, _, _ := strings.Cut(finding, " (")
 	return text
 }
@@ -172,14 +179,45 @@ func (x *shrinking) load(text []byte) (*Subject, error) {
 // fails reports whether a file fails in the same way with a change.
 func (x *shrinking) fails(text []byte, c Change) bool {
 	s, err := x.load(text)
-	if err != nil {
-		return false
+	return err == nil && x.failing(s, c) != nil
+}
+
+// failing returns the run of a subject if it fails in the same way as the original, or nil. What is
+// missing in a shorter run could just come too late for it, so it must be missing in a run that is
+// as long as the original, too.
+func (x *shrinking) failing(s *Subject, c Change) *Run {
+	r := s.run(c, runOptions{ctx: x.ctx})
+	if !x.failsIn(r) {
+		return nil
 	}
-	return x.failsIn(s.run(c, runOptions{ctx: x.ctx}))
+	couldCome := x.kind == expect.Missing || x.kind == expect.TooFew || x.kind == expect.Unchecked
+	if original := x.subject.Plan.Duration; couldCome && s.Plan.Duration < original {
+		longer, plan := *s, *s.Plan
+		plan.Duration, longer.Plan = original, &plan
+		if !x.failsIn(longer.run(c, runOptions{ctx: x.ctx})) {
+			return nil
+		}
+	}
+	return r
 }
 
 func (x *shrinking) failsIn(r *Run) bool {
+	if x.kind != "" {
+		failed := x.failed(r)
+		return failed != nil && failed.Failures[0].Kind == x.kind
+	}
 	return slices.ContainsFunc(r.History.Findings(), func(f string) bool { return x.signature(f) == x.alone })
+}
+
+// failed returns the result of the expectation that the finding is about, or nil if it does not
+// fail in a run.
+func (x *shrinking) failed(r *Run) *expect.Result {
+	for i := range r.Results {
+		if result := &r.Results[i]; result.Outcome == expect.Failed && failedPrefix+expectName(i, *result) == x.alone {
+			return result
+		}
+	}
+	return nil
 }
 
 // shows is the test of package shrink. An expectation must stay as it is written, and hold without
@@ -189,20 +227,14 @@ func (x *shrinking) shows(text []byte) (string, bool) {
 	if err != nil || x.ctx.Err() != nil {
 		return "", false
 	}
-	r := s.run(x.needed, runOptions{ctx: x.ctx})
-	if !x.failsIn(r) {
+	r := x.failing(s, x.needed)
+	switch {
+	case r == nil:
 		return "", false
-	}
-	name, isExpectation := strings.CutPrefix(x.alone, failedPrefix)
-	if !isExpectation {
+	case x.kind == "":
 		return x.alone, true
 	}
-	for i, result := range r.Results {
-		if expectName(i, result) == name {
-			return x.alone + " " + result.Expect.Text, true
-		}
-	}
-	return "", false
+	return x.alone + " " + x.failed(r).Expect.Text, true
 }
 
 // fewest returns the fewest choices with which the file fails: none, those of a seed that the file

@@ -25,9 +25,8 @@ func (c *checker) evaluateOne(e *format.Expect, f *failures) {
 	keys := c.subjects(e)
 	switch {
 	case len(keys) == 0:
-		f.add(failure{key: e.Pod, window: window{anchor: -1}, center: c.run.End, undecided: true, got: func() string {
-			return "no such pod in the run, so nothing was checked"
-		}})
+		f.add(failure{kind: Unchecked, key: e.Pod, window: window{anchor: -1}, center: c.run.End, undecided: true,
+			got: func() string { return "no such pod in the run, so nothing was checked" }})
 	case e.Pods == nil:
 		for _, key := range keys {
 			c.checkPod(e, key, f)

@@ -55,12 +55,27 @@ type Result struct {
 	More     int
 }
 
-// Failure describes in words how an expectation failed.
+// Failure describes how an expectation failed.
 type Failure struct {
+	Kind     Kind
 	Expected string
 	Got      string
 	Around   []Line // the records around the time of the failure, in order
 }
+
+// Kind is how what happened differs from what was expected.
+type Kind string
+
+const (
+	Unchecked  Kind = "nothing was checked" // no pod, no match of since, or no time
+	Missing    Kind = "missing"             // it never happens in the run
+	TooEarly   Kind = "too early"
+	TooLate    Kind = "too late"
+	WrongOrder Kind = "wrong order"
+	TooFew     Kind = "too few"
+	TooMany    Kind = "too many" // one is too many for never
+	WrongState Kind = "wrong state"
+)
 
 // Line is a record near the time of a failure. Mark is set for the records that show the failure.
 type Line struct {

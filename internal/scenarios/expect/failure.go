@@ -10,6 +10,7 @@ import (
 
 // failure is a failure before it is put into words.
 type failure struct {
+	kind      Kind
 	key       string   // of the pod
 	keys      []string // of the pods, if the expectation counts pods
 	window    window
@@ -39,6 +40,7 @@ func (f *failures) add(fail failure) {
 	f.count++
 	if len(f.list) < maxFailures {
 		f.list = append(f.list, Failure{
+			Kind:     fail.kind,
 			Expected: f.checker.expected(f.expect, &fail),
 			Got:      fail.got(),
 			Around:   f.checker.around(&fail, f.checker.others(f.expect)),

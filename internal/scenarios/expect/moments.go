@@ -66,7 +66,7 @@ func (c *checker) none(inside []int, w window, key string, f *failures) {
 		return
 	}
 	t := c.index.at(inside[0])
-	f.add(failure{key: key, window: w, center: t, marks: marks(inside[0]), got: func() string {
+	f.add(failure{kind: TooMany, key: key, window: w, center: t, marks: marks(inside[0]), got: func() string {
 		text := "one at " + at(t) + c.sinceAnchor(w, t)
 		if len(inside) > 1 {
 			text += "; then at " + c.times(inside[1:])
@@ -80,11 +80,16 @@ func (c *checker) none(inside []int, w window, key string, f *failures) {
 func (c *checker) first(all []int, w window, key string, f *failures) {
 	all = w.since(all)
 	if len(all) == 0 {
-		f.add(failure{key: key, window: w, center: w.to, undecided: w.open, got: func() string { return "none" }})
+		f.add(failure{kind: Missing, key: key, window: w, center: w.to, undecided: w.open,
+			got: func() string { return "none" }})
 		return
 	}
 	if t := c.index.at(all[0]); t < w.from || t > w.to {
-		f.add(failure{key: key, window: w, center: t, marks: marks(all[0]), undecided: w.open && t > w.to,
+		kind := TooLate
+		if t < w.from {
+			kind = TooEarly
+		}
+		f.add(failure{kind: kind, key: key, window: w, center: t, marks: marks(all[0]), undecided: w.open && t > w.to,
 			got: func() string { return "the first at " + at(t) + c.sinceAnchor(w, t) }})
 	}
 }
@@ -100,37 +105,56 @@ func (c *checker) counted(e *format.Expect, all []int, w window, key string, f *
 	if want.Contains(n) {
 		return
 	}
-	fail := failure{key: key, window: w, center: w.to, marks: inside, undecided: w.open && n < want.Min}
-	if n > want.Max {
-		fail.center = c.index.at(inside[max(want.Max, 0)])
+	earlier, later := c.nearest(all, w)
+	fail := failure{kind: TooFew, key: key, window: w, center: w.to, marks: inside, undecided: w.open && n < want.Min}
+	switch {
+	case n > want.Max:
+		fail.kind, fail.center = TooMany, c.index.at(inside[max(want.Max, 0)])
+	case n > 0:
+	case later >= 0:
+		fail.kind = TooLate
+	case earlier >= 0:
+		fail.kind = TooEarly
+	default:
+		fail.kind = Missing
 	}
 	fail.got = func() string {
 		if n == 0 {
-			return "none" + c.elsewhere(all, w)
+			return "none" + c.elsewhere(earlier, later, w)
 		}
 		return fmt.Sprintf("%d, at %s", n, c.times(inside))
 	}
 	f.add(fail)
 }
 
-// elsewhere names the nearest moments outside a window, which contains none.
-func (c *checker) elsewhere(all []int, w window) string {
-	text := ""
-	after := w.since(all)
-	// the first moment later than the beginning of the window
-	later := max(len(all)-len(after), c.index.search(all, w.from))
-	earlier := later - 1
-	if earlier >= 0 && all[earlier] == w.anchor {
-		earlier--
+// nearest returns the moments before and after the beginning of a window, which contains none: -1 if
+// there is none.
+func (c *checker) nearest(all []int, w window) (earlier, later int) {
+	earlier, later = -1, -1
+	next := max(len(all)-len(w.since(all)), c.index.search(all, w.from))
+	if next < len(all) {
+		later = all[next]
 	}
+	if next > 0 && all[next-1] == w.anchor {
+		next--
+	}
+	if next > 0 {
+		earlier = all[next-1]
+	}
+	return earlier, later
+}
+
+// elsewhere names the nearest moments outside a window.
+func (c *checker) elsewhere(earlier, later int, w window) string {
+	text := ""
 	if earlier >= 0 {
-		text += "; the previous one at " + at(c.index.at(all[earlier]))
-		if c.index.at(all[earlier]) == w.from {
+		text += "; the previous one at " + at(c.index.at(earlier))
+		if c.index.at(earlier) == w.from {
 			text += ", before the match of since in the trace"
 		}
 	}
-	if later < len(all) {
-		text += "; the next one at " + at(c.index.at(all[later]))
+	if later >= 0 {
+		text += "; the next one at " + at(c.index.at(later))
 	}
 	return text
 }

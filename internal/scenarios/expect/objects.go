@@ -72,7 +72,11 @@ func (c *checker) lost(e *format.Expect, f *failures) {
 		n, records := c.lossesIn(key, from, to)
 		tooMany := e.Lost.Max != value.OpenMax && n > float64(e.Lost.Max)
 		if tooMany || e.Lost.Min != value.OpenMin && n < float64(e.Lost.Min) {
-			f.add(failure{key: key, window: w, center: to, marks: records, undecided: w.open && !tooMany,
+			kind := TooFew
+			if tooMany {
+				kind = TooMany
+			}
+			f.add(failure{kind: kind, key: key, window: w, center: to, marks: records, undecided: w.open && !tooMany,
 				got: func() string { return c.lossWords(n, records) }})
 		}
 	}

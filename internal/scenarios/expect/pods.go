@@ -26,7 +26,10 @@ func (c *checker) checkPodCount(e *format.Expect, keys []string, f *failures) {
 	if e.Pods.Contains(len(good)) {
 		return
 	}
-	fail := failure{keys: keys, window: window{anchor: -1}, undecided: undecided, center: c.run.End}
+	fail := failure{kind: TooMany, keys: keys, window: window{anchor: -1}, undecided: undecided, center: c.run.End}
+	if first != nil && len(good) < e.Pods.Min {
+		fail.kind = first.firstFailure.kind
+	}
 	if first != nil {
 		fail.center, fail.marks = first.firstFailure.center, first.firstFailure.marks
 	}

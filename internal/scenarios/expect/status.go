@@ -69,7 +69,7 @@ func (c *checker) status(e *format.Expect, keys []string, s signal, windows []wi
 // stateFailure describes a forbidden state at t, and how long it lasted.
 func (c *checker) stateFailure(e *format.Expect, keys []string, s *signal, w window, t virtual.Time,
 	record int) failure {
-	return failure{key: keys[0], keys: keys, window: w, center: t, marks: marks(record), got: func() string {
+	return failure{kind: WrongState, key: keys[0], keys: keys, window: w, center: t, marks: marks(record), got: func() string {
 		last, until := c.run.End, " to the end of the run"
 		if end, ends := s.until(t); ends {
 			last, until = end-1, " to "+at(end)
@@ -84,18 +84,18 @@ func (c *checker) stateFailure(e *format.Expect, keys []string, s *signal, w win
 
 // nowhere describes a state that matches at no instant of [from, to], and names the nearest match.
 func (c *checker) nowhere(e *format.Expect, keys []string, s *signal, w window, from, to virtual.Time) failure {
-	return failure{key: keys[0], keys: keys, window: w, center: to, undecided: w.open, got: func() string {
+	kind, next := Missing, ""
+	if t, _, later := s.first(true, to, virtual.Max); later {
+		kind, next = TooLate, "; the next match is at "+at(t)
+	} else if i := s.after(from); i > 0 && len(s.edges) > 0 && from > 0 {
+		kind, next = TooEarly, "; the last match ended at "+at(s.edges[i-1].t)
+	}
+	return failure{kind: kind, key: keys[0], keys: keys, window: w, center: to, undecided: w.open, got: func() string {
 		text := c.stateWords(e, keys, from) + " at " + at(from)
 		if to > from {
 			text += fmt.Sprintf(" and no match until %s", at(to))
 		}
-		if next, _, later := s.first(true, to, virtual.Max); later {
-			return text + "; the next match is at " + at(next)
-		}
-		if i := s.after(from); i > 0 && len(s.edges) > 0 && from > 0 {
-			return text + "; the last match ended at " + at(s.edges[i-1].t)
-		}
-		return text
+		return text + next
 	}}
 }
 

@@ -42,9 +42,10 @@ func (c *checker) transitions(e *format.Expect, key string, windows []window, f 
 		if ok {
 			continue
 		}
-		fail := failure{key: key, window: w, center: to, undecided: w.open && bad == len(seen),
+		fail := failure{kind: Missing, key: key, window: w, center: to, undecided: w.open && bad == len(seen),
 			got: func() string { return turnWords(seen, bad) }}
 		if bad < len(seen) {
+			fail.kind = WrongState
 			fail.center, fail.marks = max(seen[bad].t, from), marks(seen[bad].record)
 		}
 		f.add(fail)

@@ -43,7 +43,7 @@ func (c *checker) windows(e *format.Expect, key string, f *failures) []window {
 	if e.Since == nil {
 		w := c.window(e)
 		if from, _ := w.instants(); from > c.run.End {
-			f.add(failure{key: key, window: w, undecided: true, got: func() string {
+			f.add(failure{kind: Unchecked, key: key, window: w, undecided: true, got: func() string {
 				return "the run ended before the window opened"
 			}})
 			return nil
@@ -64,13 +64,14 @@ func (c *checker) windows(e *format.Expect, key string, f *failures) []window {
 }
 
 func (c *checker) noAnchor(e *format.Expect, key string, moments []int) failure {
-	fail := failure{key: key, window: window{anchor: -1}, undecided: true, center: c.run.End, got: func() string {
-		if len(moments) == 0 {
-			return "no " + momentWords(e.Since) + ", so no window opened and nothing was checked"
-		}
-		return "the run ended before any window after " + momentWords(e.Since) + " (" + c.times(moments) +
-			") closed, so nothing was checked"
-	}}
+	fail := failure{kind: Unchecked, key: key, window: window{anchor: -1}, undecided: true, center: c.run.End,
+		got: func() string {
+			if len(moments) == 0 {
+				return "no " + momentWords(e.Since) + ", so no window opened and nothing was checked"
+			}
+			return "the run ended before any window after " + momentWords(e.Since) + " (" + c.times(moments) +
+				") closed, so nothing was checked"
+		}}
 	if len(moments) > 0 {
 		fail.center, fail.marks = c.index.at(moments[0]), moments[:1]
 	}
