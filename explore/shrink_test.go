@@ -18,7 +18,8 @@ func TestShrinkKeepsTheKind(t *testing.T) {
 		want                       expect.Kind
 		probes, behavior, expected string
 	}{
-		{expect.Missing, readiness, `{for: 20s, readiness: fail}, {readiness: 1}`, `within: .., becomes: {ready: true}`},
+		{expect.Missing, readiness, `{for: 20s, readiness: fail}, {readiness: 1}`,
+			`within: .., becomes: {ready: true}`},
 		{expect.Missing, readiness, `{for: 20s, readiness: fail}, {after: 10s, readiness: 1}`,
 			`order: [{record: {kind: ContainerStarted}}, {becomes: {ready: true}}]`},
 		{expect.TooLate, readiness, `{for: 40s, readiness: fail}, {for: 9s, readiness: 2}`,

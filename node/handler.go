@@ -32,6 +32,9 @@ func (n *Node) guarded(pod *v1.Pod, program fakeruntime.Pod) fakeruntime.Pod {
 		config, c := program.Containers[name], podutil.Find(pod, name)
 		hooks := cmp.Or(c.Lifecycle, &v1.Lifecycle{})
 		httpGet := func(p *v1.Probe) *v1.HTTPGetAction { return cmp.Or(p, &v1.Probe{}).HTTPGet }
+		timeout := func(p *v1.Probe) time.Duration {
+			return time.Duration(cmp.Or(p, &v1.Probe{}).TimeoutSeconds) * time.Second
+		}
 		hookGet := func(h *v1.LifecycleHandler) *v1.HTTPGetAction { return cmp.Or(h, &v1.LifecycleHandler{}).HTTPGet }
 		config.Program.Rules = slices.Clone(config.Program.Rules)
 		for i := range config.Program.Rules {
@@ -40,19 +43,20 @@ func (n *Node) guarded(pod *v1.Pod, program fakeruntime.Pod) fakeruntime.Pod {
 				series **fakeruntime.Series
 				sender string
 				get    *v1.HTTPGetAction
+				within time.Duration // the timeout; 0: none
 			}{
-				{&r.Liveness, "liveness probe", httpGet(c.LivenessProbe)},
-				{&r.Readiness, "readiness probe", httpGet(c.ReadinessProbe)},
-				{&r.Startup, "startup probe", httpGet(c.StartupProbe)},
-				{&r.Probes, "probe", nil},
-				{&r.PostStart, "postStart hook", hookGet(hooks.PostStart)},
-				{&r.PreStop, "preStop hook", hookGet(hooks.PreStop)},
+				{&r.Liveness, "liveness probe", httpGet(c.LivenessProbe), timeout(c.LivenessProbe)},
+				{&r.Readiness, "readiness probe", httpGet(c.ReadinessProbe), timeout(c.ReadinessProbe)},
+				{&r.Startup, "startup probe", httpGet(c.StartupProbe), timeout(c.StartupProbe)},
+				{&r.Probes, "probe", nil, 0},
+				{&r.PostStart, "postStart hook", hookGet(hooks.PostStart), 0},
+				{&r.PreStop, "preStop hook", hookGet(hooks.PreStop), 0},
 			} {
 				if *s.series == nil {
 					continue
 				}
 				w := watchdog{node: n, container: trace.PodName(pod.Namespace+"/"+pod.Name) + "/" + name,
-					sender: s.sender, scheme: "http"}
+					sender: s.sender, scheme: "http", within: s.within}
 				if s.get != nil && s.get.Scheme == v1.URISchemeHTTPS {
 					w.scheme = "https"
 				}
@@ -71,6 +75,7 @@ type watchdog struct {
 	container string // such as "web/app"
 	sender    string // such as "liveness probe"
 	scheme    string
+	within    time.Duration // the timeout of the probe; 0: none
 }
 
 // watch returns a series with a watchdog around each of its handlers.
@@ -149,8 +154,12 @@ func (w *watchdog) run(response *buffered, r *http.Request) (aborted bool, failu
 		defer timer.Stop()
 		expired = timer.C
 	}
+	began := time.Now()
 	select {
 	case o := <-done:
+		if w.within > 0 && time.Since(began) >= w.within && w.node.slowHandler != nil {
+			w.node.slowHandler(w.slow())
+		}
 		return !o.returned, o.failure
 	case <-expired:
 		return true, w.hung(<-id, request)
@@ -181,6 +190,13 @@ responds late or never, use answers such as "ok in 3s" or "hang" in a rule. To a
 set HandlerTimeout in the options of the node. The handler is here:
 
 %s`, w.container, w.node.handlerTimeout, request, handlerStack(goroutine))
+}
+
+// slow says that a handler responds later than its probe waits.
+func (w *watchdog) slow() string {
+	return fmt.Sprintf("the handler of the container %s took longer for its %s than the timeout of %s, in real time. "+
+		"In virtual time it responds at once, so the probe did not time out: use an answer such as \"ok in 3s\"",
+		w.container, w.sender, w.within)
 }
 
 // request describes the request: who sent it, when, and what it asks for.

@@ -123,6 +123,10 @@ type Options struct {
 	// HandlerTimeout limits the real time that an http.Handler may take to respond to a request.
 	// Zero: DefaultHandlerTimeout. Negative: no limit, as a debugger needs.
 	HandlerTimeout time.Duration
+	// SlowHandler, if set, is called when a handler takes longer to respond to a probe, in real
+	// time, than the timeout of the probe: in virtual time it responds at once. It must not call
+	// the node.
+	SlowHandler func(text string)
 	// ControlPlane adds controllers, for AddWorkload and AddService. Nil: there are none.
 	ControlPlane *ControlPlane
 
@@ -167,6 +171,7 @@ type Node struct {
 	control *controlPlane    // nil without Options.ControlPlane
 
 	memory         int64         // Limits.Memory
+	slowHandler    func(string)  // Options.SlowHandler
 	handlerTimeout time.Duration // not 0; negative: none
 	use            atomic.Pointer[use]
 	closed         atomic.Pointer[use]   // the call of Close
@@ -192,7 +197,8 @@ func New(o Options) *Node {
 	if o.Trace == nil {
 		o.Trace = &trace.Recorder{}
 	}
-	n := &Node{trace: o.Trace, handlerTimeout: cmp.Or(o.HandlerTimeout, DefaultHandlerTimeout), memory: o.Limits.Memory}
+	n := &Node{trace: o.Trace, handlerTimeout: cmp.Or(o.HandlerTimeout, DefaultHandlerTimeout), memory: o.Limits.Memory,
+		slowHandler: o.SlowHandler}
 	n.limitMemory()
 	n.sim = sim.New(sim.Options{Start: virtual.At(-uptime), Chooser: chooserOf(o), Limits: o.Limits,
 		Interrupt: o.Interrupt})

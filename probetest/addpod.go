@@ -72,7 +72,9 @@ func (n *Node) addPlanned(key string, p *plan.PlannedPod) *Pod {
 	}
 	n.added[key]++
 	dropped := admission.DropDisabled(n.profile, p.Pod.Spec.DeepCopy())
-	n.log.notes = append(n.log.notes, admission.Notes(n.profile, "pod "+trace.PodName(key), "", dropped)...)
+	for _, note := range admission.Notes(n.profile, "pod "+trace.PodName(key), "", dropped) {
+		n.log.note(note)
+	}
 	pod := &Pod{Object: p.Pod, node: n, log: n.log, key: key, from: len(n.log.records)}
 	n.pods[key] = pod
 	n.sim.At(p.At.Add(n.Now()), func() {

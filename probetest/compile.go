@@ -3,9 +3,13 @@ package probetest
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 
+	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/plan"
 )
@@ -18,5 +22,21 @@ func (n *Node) compile(w Workload, b Behavior) ([]plan.PlannedPod, error) {
 		return nil, fmt.Errorf("the %s %s cannot be added:\n%w", kind,
 			printable.Text(cmp.Or(w.GetName(), w.GetGenerateName())), err)
 	}
+	if err == nil {
+		n.noteHidden(w.GetName(), pods[0].Program, b)
+	}
 	return pods, err
+}
+
+// noteHidden adds a note for each rule that never applies, because a later rule always wins.
+func (n *Node) noteHidden(object string, compiled fakeruntime.Pod, b Behavior) {
+	for _, container := range slices.Sorted(maps.Keys(b)) {
+		rules := b[container]
+		for i := range rules {
+			if by := program.HiddenBy(compiled.Containers[container].Program.Rules, i); by >= 0 {
+				n.log.note(fmt.Sprintf("%s/%s: the rule %s never applies: the later rule %s wins whenever it could",
+					object, container, rules[i], rules[by]))
+			}
+		}
+	}
 }

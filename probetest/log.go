@@ -2,7 +2,9 @@ package probetest
 
 import (
 	"fmt"
+	"slices"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/scenarios/verdict"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -23,6 +25,13 @@ type log struct {
 func (l *log) add(r *trace.Record) {
 	if r.Kind.Observable() || r.Kind == trace.BackOff {
 		l.records = append(l.records, *r)
+	}
+}
+
+// note adds a note, unless there is one with the same text.
+func (l *log) note(text string) {
+	if text = printable.Lines(text); !slices.Contains(l.notes, text) {
+		l.notes = append(l.notes, text)
 	}
 }
 

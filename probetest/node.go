@@ -77,6 +77,7 @@ type Node struct {
 	rolled  []*Deployment
 	failure string      // why the run ended early; empty: it did not
 	due     []*action   // actions that have not happened, for the present time
+	logged  int         // notes of the log that the test has logged
 	running atomic.Bool // Advance or AdvanceTo runs
 }
 
@@ -116,7 +117,7 @@ func NewNode(t testing.TB, o NodeOptions) *Node {
 	n.log = &log{kubernetes: known.Version, seed: o.Seed}
 	options := node.Options{
 		Profile: known, Uptime: o.Uptime, Seed: o.Seed, Delays: o.Delays, Config: o.Config,
-		HandlerTimeout: o.HandlerTimeout, ControlPlane: o.ControlPlane,
+		HandlerTimeout: o.HandlerTimeout, SlowHandler: n.log.note, ControlPlane: o.ControlPlane,
 		Trace: &trace.Recorder{Internal: true, Sink: n.record},
 	}
 	if err := options.Validate(); err != nil {
@@ -232,8 +233,11 @@ func (n *Node) advanceTo(t time.Duration, call string, arg time.Duration) {
 			return
 		}
 		if n.now() >= t {
-			return
+			break
 		}
+	}
+	for ; n.logged < len(n.log.notes); n.logged++ {
+		n.t.Logf("Note: %s", n.log.notes[n.logged])
 	}
 }
 

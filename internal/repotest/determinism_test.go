@@ -23,7 +23,8 @@ var timeless = []string{"Now", "Sleep", "After", "AfterFunc", "NewTicker", "NewT
 // and name, with the reason why no result depends on it.
 var realTime = map[string]string{
 	"node.(*watchdog).run": "limits the real time of a handler of the user; the simulation waits for the handler, " +
-		"and a handler that exceeds the limit ends the run",
+		"and a handler that exceeds the limit ends the run. Of one that only exceeds the timeout of its probe, " +
+		"SlowHandler says so",
 }
 
 // TestNothingButTheKernelMovesTime bans everything that could make two runs of one input differ, or

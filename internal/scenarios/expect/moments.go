@@ -127,8 +127,8 @@ func (c *checker) counted(e *format.Expect, all []int, w window, key string, f *
 	f.add(fail)
 }
 
-// nearest returns the moments before and after the beginning of a window, which contains none: -1 if
-// there is none.
+// nearest returns the moments before and after the beginning of a window. Each is -1 if there is
+// none.
 func (c *checker) nearest(all []int, w window) (earlier, later int) {
 	earlier, later = -1, -1
 	next := max(len(all)-len(w.since(all)), c.index.search(all, w.from))

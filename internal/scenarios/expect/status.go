@@ -69,7 +69,8 @@ func (c *checker) status(e *format.Expect, keys []string, s signal, windows []wi
 // stateFailure describes a forbidden state at t, and how long it lasted.
 func (c *checker) stateFailure(e *format.Expect, keys []string, s *signal, w window, t virtual.Time,
 	record int) failure {
-	return failure{kind: WrongState, key: keys[0], keys: keys, window: w, center: t, marks: marks(record), got: func() string {
+	wrong := failure{kind: WrongState, key: keys[0], keys: keys, window: w, center: t, marks: marks(record)}
+	wrong.got = func() string {
 		last, until := c.run.End, " to the end of the run"
 		if end, ends := s.until(t); ends {
 			last, until = end-1, " to "+at(end)
@@ -79,7 +80,8 @@ func (c *checker) stateFailure(e *format.Expect, keys []string, s *signal, w win
 			return first + " from " + at(t) + until
 		}
 		return first + " from " + at(t) + ", then " + then + until
-	}}
+	}
+	return wrong
 }
 
 // nowhere describes a state that matches at no instant of [from, to], and names the nearest match.

@@ -7,6 +7,7 @@ import (
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/scenarios/expect"
+	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/scenarios/plan"
@@ -46,8 +47,11 @@ func (r *Result) unproven() []string {
 			for n := range c.Behavior {
 				if rule := &c.Behavior[n]; !r.applied(w, c.Name, n+1) && rule.Handler == nil &&
 					!r.delaysStop(w, c.Name, rule) {
-					list = append(list, fmt.Sprintf("%s, which never applied: %s", rule.Says(),
-						r.whyUnused(w, c.Name, rule)))
+					why := r.whyUnused(w, c.Name, rule)
+					if by := program.HiddenBy(w.Containers[c.Name].Program.Rules, n); by >= 0 {
+						why = "a later rule wins whenever it could, " + printable.Text(c.Behavior[by].Text)
+					}
+					list = append(list, fmt.Sprintf("%s, which never applied: %s", rule.Says(), why))
 				}
 			}
 		}
