@@ -11,7 +11,7 @@ import (
 func TestDocumentation(t *testing.T) {
 	shown := map[string][]string{ // the files that can contain a block, by language
 		"go": {"../probetest/example_test.go", "example_test.go", "../examples/probes/suite_test.go",
-			"../examples/plain/plain_test.go"},
+			"../examples/plain/plain_test.go", "../probetest/synctest_test.go"},
 		"text": {"../probetest/example_test.go", "../probetest/meet_requirements_matcher_test.go",
 			"../probetest/testdata/HaveLostRequests.txt", "testdata/failures.txt", "specs.go"},
 	}

@@ -48,8 +48,8 @@ func TestGinkgoPage(t *testing.T) {
 			}
 		}
 	}
-	if files != 3 || commands != 4 {
-		t.Errorf("the page has %d files and %d blocks of commands, want 3 and 4", files, commands)
+	if files != 3 || commands != 5 {
+		t.Errorf("the page has %d files and %d blocks of commands, want 3 and 5", files, commands)
 	}
 	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if err != nil || !strings.Contains(string(mod), "probesim.dev v0.0.0\n") ||
