@@ -1,7 +1,9 @@
 package probetest
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/scenarios/format"
@@ -67,9 +69,9 @@ func (r Rule) String() string { return format.RuleText(r).String() }
 // text returns the behavior with the rules of package format.
 func (b Behavior) text() format.Behavior {
 	text := format.Behavior{}
-	for name, rules := range b {
+	for _, name := range slices.Sorted(maps.Keys(b)) {
 		text[name] = nil
-		for _, r := range rules {
+		for _, r := range b[name] {
 			text[name] = append(text[name], format.RuleText(r))
 		}
 	}
