@@ -84,11 +84,11 @@ func TestProgramInABubble(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel() // a bubble ends when its goroutines have ended
-		down := false
+		defer cancel()       // a bubble ends when its goroutines have ended
+		var down atomic.Bool // the program reads it on its goroutine
 		c := &cache{}
 		go c.run(ctx, func() error {
-			if down {
+			if down.Load() {
 				return errors.New("the source is down")
 			}
 			return nil
@@ -103,7 +103,7 @@ func TestProgramInABubble(t *testing.T) {
 			}
 		}
 		advance(time.Minute)
-		down = true
+		down.Store(true)
 		advance(2 * time.Minute)
 		NewWithT(t).Expect(web).To(HaveReadyIntervals(ReadyInterval{From: BeNumerically("<", 10*time.Second),
 			To: BeNumerically("~", 110*time.Second, 10*time.Second)}))
