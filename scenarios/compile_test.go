@@ -51,6 +51,11 @@ kind: ReplicaSet
 metadata: {name: replicas}
 spec: {replicas: 2, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: TEMPLATE}}
 ---
+apiVersion: v1
+kind: ReplicationController
+metadata: {name: rc}
+spec: {replicas: 1, selector: {app: web}, template: {metadata: {labels: {app: web}}, spec: TEMPLATE}}
+---
 apiVersion: batch/v1
 kind: Job
 metadata: {name: job}
