@@ -33,8 +33,8 @@ func Admit(object manifests.APIObject, p profile.Profile) (*Admitted, error) {
 	return &Admitted{*admitted}, nil
 }
 
-// withImages returns a pod in which an image that is no reference, such as one that a build fills in,
-// has another name: no figure depends on it.
+// withImages returns a pod in which an image that is no reference, such as one that a build fills
+// in, has another name: no figure depends on it.
 func withImages(pod *v1.Pod) *v1.Pod {
 	pod = pod.DeepCopy()
 	for c := range podutil.Containers(&pod.Spec) {

@@ -333,12 +333,13 @@ func noProbes(r *result) []Finding {
 	}
 	return []Finding{{ID: NoProbes, Severity: severity,
 		Fix: "add a readiness probe, and a liveness probe if a restart helps a program that hangs", Summary: who,
-		Message: fmt.Sprintf("%s: the pod is Ready as soon as %s, so %s before the program is up, and nothing restarts "+
-			"it when it hangs.", upper(who), when, requests)}}
+		Message: fmt.Sprintf("%s: the pod is Ready as soon as %s, so %s before the program is up, and nothing "+
+			"restarts it when it hangs.", upper(who), when, requests)}}
 }
 
-// undeclaredPort finds probes of a port that no container of the pod declares, although one declares
-// others. It is no error: a program may listen on it. It is one finding for all of a container.
+// undeclaredPort finds probes of a port that no container of the pod declares, although one
+// declares others. It is no error: a program may listen on it. It is one finding for all of a
+// container.
 func undeclaredPort(r *result) []Finding {
 	var declared []string
 	for c := range podutil.Containers(&r.container.workload.Pod.Spec) {

@@ -317,7 +317,8 @@ func TestUndeclaredPort(t *testing.T) {
 	const probe = "\nreadinessProbe: {httpGet: {port: 9090}}"
 	ask(t, pod("ports: [{containerPort: 8080}]"+probe), check.Options{}).has(t, "The readiness probe asks port 9090, "+
 		"which no container of the pod declares. The containers declare 8080.", `"id":"undeclared-port"`)
-	for _, ports := range []string{"", "ports: [{containerPort: 9090}]", "ports: [{name: metrics, containerPort: 9090}]"} {
+	for _, ports := range []string{"", "ports: [{containerPort: 9090}]",
+		"ports: [{name: metrics, containerPort: 9090}]"} {
 		ask(t, pod(ports+probe), check.Options{}).hasNot(t, "undeclared-port")
 	}
 }

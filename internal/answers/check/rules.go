@@ -152,8 +152,8 @@ var rules = []Rule{
 	{
 		ID: UndeclaredPort, Severity: "note",
 		Text: "A probe asks a port that no container of the pod declares.",
-		Kubelet: "The ports of a container are for people and for names: the kubelet asks a numeric port whether it is " +
-			"declared or not. If nothing listens there, the probe is refused.",
+		Kubelet: "The ports of a container are for people and for names: the kubelet asks a numeric port whether it " +
+			"is declared or not. If nothing listens there, the probe is refused.",
 		Do: "Compare the port with the one that the program listens on, and declare it, or correct the probe.",
 	},
 	{

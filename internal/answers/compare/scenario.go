@@ -224,8 +224,8 @@ func (n Number) text() string {
 	return string(n)
 }
 
-// Judge judges a pair: a number of which the median or the maximum got worse, or only got better, or
-// that got better in all seeds in which it differs.
+// Judge judges a pair: a number of which the median or the maximum got worse, or only got better,
+// or that got better in all seeds in which it differs.
 func (p *Pair) Judge() Change {
 	switch {
 	case p.isWorse():
