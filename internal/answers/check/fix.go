@@ -129,8 +129,8 @@ func (r *result) try(f *Finding, x fix) (cost string, helps bool) {
 		return "", false
 	}
 	for _, o := range after.findings {
-		same := func(b Finding) bool { // a container has one about timeouts
-			return b.ID == o.ID && (b.Field == o.Field || o.ID == AnswerTimeout)
+		same := func(b Finding) bool { // a container has one about timeouts, and one about ports
+			return b.ID == o.ID && (b.Field == o.Field || o.ID == AnswerTimeout || o.ID == UndeclaredPort)
 		}
 		if !slices.ContainsFunc(r.findings, same) || o.ID == f.ID && o.Field == f.Field && o.weight >= f.weight {
 			return "", false
