@@ -67,6 +67,9 @@ func (a *alsoFiles) addTo(cmd *cobra.Command, formats []string) {
 	addFlag(cmd, &a.list, "also", "", "Also write the result to a file, as `FORMAT=FILE`, for example html=page.html. "+
 		"You can repeat this flag.", func(text string) ([]alsoFile, error) {
 		format, name, _ := strings.Cut(text, "=")
+		if name == "-" {
+			return nil, errors.New("needs a file: -o FORMAT writes to stdout")
+		}
 		if !slices.Contains(formats, format) || name == "" {
 			return nil, fmt.Errorf("must be FORMAT=FILE, where the format is one of %s", strings.Join(formats, ", "))
 		}

@@ -34,6 +34,7 @@ type liveOptions struct {
 	signal    string
 	slower    float64
 	logs      bool
+	yes       bool
 }
 
 // signals are those that live can send.
@@ -51,6 +52,7 @@ func newLive() *cobra.Command {
 		}, func(cmd *cobra.Command, args []string) error { return o.measure(cmd, args[0], args[1:]) })
 	flags := cmd.Flags()
 	addOutput(cmd, &o.output, "text", []string{"text", "json"})
+	flags.BoolVar(&o.yes, "yes", false, "Run the commands of probes and hooks in the manifest on this machine.")
 	flags.StringVar(&o.container, "container", "",
 		"The `name` of the container whose program it is. A manifest with one container needs none.")
 	addFlag(cmd, &o.Ports, "port", "", "The port of the program on this machine, as `CONTAINER=HERE`, for example "+
@@ -107,8 +109,8 @@ refuses requests before it exits, and what to pass on: flags of probesim check
 and lines of a scenario. Times are real, so they differ from run to run, and a
 node in use is slower: --slower 3 multiplies the greatest ones.
 
-Probes and hooks with a command run in the current directory. Ctrl-C ends all
-processes.
+Probes and hooks with a command run on this machine, in the current directory,
+and only with --yes. Without it, live lists them. Ctrl-C ends all processes.
 
 Exit codes:
   0    all runs are measured
@@ -131,6 +133,10 @@ func (o *liveOptions) measure(cmd *cobra.Command, manifest string, command []str
 	}
 	if err := o.find(cmd, manifest); err != nil {
 		return err
+	}
+	if commands := live.Commands(o.Container); len(commands) > 0 && !o.yes {
+		return usage("the manifest has commands, which live runs on this machine in the current directory: add --yes\n%s",
+			printable.Text(strings.Join(commands, "; ")))
 	}
 	counter := terminal.NewCounter(cmd.ErrOrStderr(), o.Runs, "runs")
 	o.Progress = func(int) { counter.Step() }

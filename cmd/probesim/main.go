@@ -29,6 +29,9 @@ func main() {
 	debug.SetGCPercent(800) // the heap of a run is small, and the runs allocate much
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup does
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	os.Exit(untilInterrupted(signals, os.Stderr, func(ctx context.Context) int {
 		return execute(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	}))

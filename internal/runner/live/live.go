@@ -71,6 +71,18 @@ func Probe(c *v1.Container) (trace.Probe, *v1.Probe) {
 	return trace.Liveness, c.LivenessProbe
 }
 
+// Commands returns the commands of a container that Measure runs: those of the probe that waits for
+// the program, and of the preStop hook.
+func Commands(c *v1.Container) (list []string) {
+	if _, p := Probe(c); p != nil && p.Exec != nil {
+		list = append(list, strings.Join(p.Exec.Command, " "))
+	}
+	if c.Lifecycle != nil && c.Lifecycle.PreStop != nil && c.Lifecycle.PreStop.Exec != nil {
+		list = append(list, strings.Join(c.Lifecycle.PreStop.Exec.Command, " "))
+	}
+	return list
+}
+
 // Measure runs the program. It returns the runs up to an error, and ends all processes in any case.
 func Measure(ctx context.Context, o Options) (runs []Run, err error) {
 	_, probe := Probe(o.Container)
