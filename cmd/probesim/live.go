@@ -135,8 +135,8 @@ func (o *liveOptions) measure(cmd *cobra.Command, manifest string, command []str
 		return err
 	}
 	if commands := live.Commands(o.Container); len(commands) > 0 && !o.yes {
-		return usage("the manifest has commands, which live runs on this machine in the current directory: add --yes\n%s",
-			printable.Text(strings.Join(commands, "; ")))
+		return usage("the manifest has commands, which live runs on this machine in the current directory: add "+
+			"--yes\n%s", printable.Text(strings.Join(commands, "; ")))
 	}
 	counter := terminal.NewCounter(cmd.ErrOrStderr(), o.Runs, "runs")
 	o.Progress = func(int) { counter.Step() }

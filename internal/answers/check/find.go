@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,7 +88,7 @@ func asksElsewhere(p *v1.Probe, pod *v1.PodSpec) string {
 		return ""
 	case program.IsNode(host):
 		return asksHost + host + ", which is the node and not the pod"
-	case net.ParseIP(host) == nil && len(validation.IsDNS1123Subdomain(strings.ToLower(host))) > 0:
+	case len(validation.IsValidIP(nil, host)) > 0 && len(validation.IsDNS1123Subdomain(strings.ToLower(host))) > 0:
 		return asksHost + host + ", which is no host: a placeholder is not filled in"
 	default:
 		return asksHost + host + ", which is another machine"
