@@ -20,13 +20,15 @@ var spoken = regexp.MustCompile(
 		`|(?P<Killing>[Cc]ontainer [a-z0-9][-a-z0-9]* (?:failed (?:liveness|startup) probe|` +
 		`definition changed|resize requires restart))` +
 		`|(?P<Failed>(?:secrets?|configmaps?) "[^"]+" not found|couldn't find key \S+ in )` +
+		`|(?P<Evicted>The node was low on resource: )|(?P<Preempting>Preempted in order to admit critical pod)` +
 		`|(?P<weakFailed>Failed to pull image)|(?P<weakKilling>Stopping container )` +
 		`|(?P<weakCreated>Created container)|(?P<weakStarted>Started container)` +
 		`|(?P<weakScheduled>Successfully assigned )` +
 		`|(?P<weakPulled>Container image |Successfully pulled image )|(?P<weakPulling>Pulling image )`)
 
 // hints are parts of what spoken matches: a search for them costs less.
-var hints = []string{" probe ", "ontainer", "ack-off", "mage ", " assigned ", "PostStartHook", "not found", "find key"}
+var hints = []string{" probe ", "ontainer", "ack-off", "mage ", " assigned ", "PostStartHook", "not found", "find key",
+	"low on resource", "Preempted in"}
 
 // spokenIn returns where the words of a message begin in a line, or -1, and the reason of its
 // event.
@@ -59,9 +61,10 @@ func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
 			named = w.text
 		}
 	}
-	if !strong && (named == "" || left.unknown > 0) {
+	if !strong && !t.console.event && (named == "" || left.unknown > 0) {
 		return false
 	}
+	left.count, t.console = cmp.Or(left.count, t.console.count), console{}
 	f := &Fact{Place: at, Source: FromText, Reason: cmp.Or(named, reason), AtLeast: left.count == 0, Text: brief(line)}
 	f.Message = strings.ToUpper(line[start:start+1]) + strings.TrimRight(line[start+1:], "`*_ ")
 	if strings.Count(f.Message, `"`)%2 == 1 {
@@ -76,6 +79,9 @@ func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
 		if isPodKind(left.kind) {
 			name = cmp.Or(left.name, name)
 		}
+	}
+	if m := podArgument.FindStringSubmatch(" " + line[:start]); m != nil && name == "" && strings.Contains(m[1], "-") {
+		name = m[1]
 	}
 	left.namespace, left.name = "", name
 	t.place(f, left)

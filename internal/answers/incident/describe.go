@@ -122,7 +122,8 @@ func (d *describeReader) line(trimmed, key, value string, depth int, at Place) b
 	case title && isContainer(name) && strings.HasSuffix(d.section, "Containers") && !(long && depth > d.base+2):
 		d.begin(name)
 	case d.section == "Conditions" && d.conditionField(trimmed):
-	case containerFields[key] && !(podFields[key] && d.c == nil && d.section == ""):
+	// the fields Reason and Message of a pod follow its Status
+	case containerFields[key] && !(podFields[key] && d.c == nil && (d.section == "" || d.pod.Status.Phase != "")):
 		d.field = key
 		d.containerField(key, value, at)
 	case podFields[key] || sections[key]:

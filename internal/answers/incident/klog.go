@@ -33,7 +33,12 @@ var (
 	dumped          = regexp.MustCompile(`(?:INFO: |\] )([a-z0-9][-a-z0-9.]*) started at .* container statuses recorded\)$`)
 	dumpedContainer = regexp.MustCompile(`(?:INFO: |\] )\s*(?:Init container|Container) (\S+) ready: (true|false), restart count (\d+)$`)
 
-	podName = regexp.MustCompile(`([a-z0-9][-a-z0-9.]*)_([a-z0-9][-a-z0-9]*)\(([^)]*)\)`)
+	podName = regexp.MustCompile(`(?:^|[^-._a-z0-9])([a-z0-9][-a-z0-9.]*)_([a-z0-9][-a-z0-9]*)\(([^)]*)\)`)
+	// sandboxName matches the name of a sandbox in a runtime: that of the pod, its namespace, its
+	// UID and a number, as in containerd (makeSandboxName in internal/cri/server/helpers.go), and
+	// with k8s before it in dockershim and CRI-O.
+	sandboxName = regexp.MustCompile(`(?:^|[^-._a-z0-9])(?:k8s_)?([a-z0-9][-a-z0-9.]*)_([a-z0-9][-a-z0-9]*)_` +
+		`[0-9a-f]{8}-[-0-9a-f]{27}_\d`)
 	// the old form, and today's
 	podRef = regexp.MustCompile(podName.String() + `|([a-z0-9][-a-z0-9]*)/([a-z0-9][-a-z0-9.]*)`)
 	plegOf = regexp.MustCompile(`(?:"?ID"?:"?([^",\s]*)"?,?\s*)?"?Type"?:"?(\w+)"?,?\s*"?Data"?:"?(\w*)`)
@@ -243,7 +248,9 @@ func keyValues(body string) (title string, values map[string]string) {
 	title, _ = strconv.Unquote(prefix)
 	for _, m := range keyValue.FindAllStringSubmatch(body[len(prefix):], -1) {
 		value := m[2]
-		if strings.HasPrefix(value, "<\n") {
+		if value == "<" { // the value of several lines is cut off
+			value = "(cut off)"
+		} else if strings.HasPrefix(value, "<\n") {
 			value = strings.TrimPrefix(strings.ReplaceAll(m[3], "\n\t", "\n"), "\t")
 		} else if unquoted, err := strconv.Unquote(value); err == nil {
 			value = unquoted

@@ -79,6 +79,8 @@ func (r *Recording) namesOf() map[*Pod]Pod {
 		old, name := named[f.Pod], Pod{}
 		if m := assigned.FindStringSubmatch(f.Message); m != nil {
 			name = Pod{Namespace: m[1], Name: m[2], Node: m[3]}
+		} else if m := sandboxName.FindStringSubmatch(f.Message); m != nil {
+			name = Pod{Namespace: m[2], Name: m[1]}
 		} else if m := podName.FindStringSubmatch(f.Message); m != nil && f.Reason != "Unhealthy" {
 			name = Pod{Namespace: m[2], Name: m[1]}
 		}

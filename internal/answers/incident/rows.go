@@ -19,7 +19,7 @@ Certificate PodDisruptionBudget`)
 // it, and the word right of it, say which version of kubectl printed it.
 func (t *textReader) eventRow(line string, words []word, at Place) bool {
 	for i := 0; i+1 < len(words) && i < 26; i++ {
-		is, reason, left, right := words[i].text, words[i+1].text, words[:i], words[i+2:]
+		is, reason, left, right := words[i].text, strings.TrimRight(words[i+1].text, ".:"), words[:i], words[i+2:]
 		switch typed := is == "Normal" || is == "Warning"; {
 		case typed && isCamel(reason):
 		case typed && i > 0 && isAge(words[i-1].text) && strings.Contains(reason, "/"): // without a reason
@@ -52,7 +52,10 @@ func (t *textReader) row(f *Fact, left columns, line string, right []word) bool 
 	if !is {
 		return false
 	}
-	if !isPodKind(strings.ToLower(left.kind)) {
+	switch kind := strings.ToLower(left.kind); {
+	case kind == "node" && f.Reason == "SystemOOM":
+		left.kind = "Node"
+	case !isPodKind(kind):
 		t.others["Event of "+left.kind]++
 		return true
 	}
@@ -155,6 +158,13 @@ func (t *textReader) place(f *Fact, left columns) {
 		t.pod = f.Pod
 	} else if t.describe == nil || !t.describe.other {
 		f.Pod = t.ofText(f.Place)
+		if m := assigned.FindStringSubmatch(f.Message); m != nil && f.Pod != nil && f.Pod.Unnamed {
+			if t.scheduled != "" && t.scheduled != m[2] { // the table of another pod
+				t.pod, t.unnamed = nil, nil
+				f.Pod = t.ofText(f.Place)
+			}
+			t.scheduled = m[2]
+		}
 	}
 	if f.Pod == nil && left.kind != "Node" {
 		return
@@ -222,7 +232,7 @@ func (t *textReader) statusRow(line string, before []word, m []string, at Place)
 		switch {
 		case w.text[0] == '+' && isAge(w.text[1:]):
 			f.ages[0] = parseAge(w.text[1:])
-		case isName(w.text) && strings.ContainsAny(w.text, "abcdefghijklmnopqrstuvwxyz"):
+		case (isName(w.text) || isElided(w.text)) && strings.ContainsAny(w.text, lower):
 			names = append(names, w.text)
 		case slash && isPodKind(kind):
 			names = append(names, name)
@@ -243,6 +253,12 @@ func (t *textReader) statusRow(line string, before []word, m []string, at Place)
 		t.rows = append(t.rows, f)
 	}
 	return true
+}
+
+// isElided reports whether a word is a name that a person has shortened, such as web-....
+func isElided(s string) bool {
+	name, is := strings.CutSuffix(s, "...")
+	return is && isName(strings.TrimSuffix(name, "-"))
 }
 
 // follows reports whether a row that names no pod can be a later one about the pod of those before

@@ -21,6 +21,9 @@ type textReader struct {
 	next     int   // offset of the next line
 	words    []word
 	block    block
+	console  console
+	// scheduled is the pod that an event in the rows without a name was about.
+	scheduled string
 }
 
 // wrapWidth is the minimum width of a terminal that breaks lines.
@@ -28,7 +31,8 @@ const wrapWidth = 79
 
 // nextField matches lines of kubectl describe after the value of another field.
 var nextField = regexp.MustCompile(`^(?:    (?:Liveness|Readiness|Startup|Environment|Environment Variables from` +
-	`|Mounts)|(?:Environment|Mounts|Conditions|Volumes|QoS Class|Node-Selectors|Tolerations|Events)):(?:\s|$)`)
+	`|Mounts)|(?:Environment|Mounts|Conditions|Volumes|QoS Class|Node-Selectors|Tolerations|Events)):(?:\s|$)` +
+	`|^\s*(?:Warning|Normal)\s`)
 
 // maxJoined is the maximum number of lines that belong to one line.
 const maxJoined = 200
@@ -43,7 +47,7 @@ func (t *textReader) line(line string, at Place) {
 	line = unframed(line)
 	trimmed := strings.TrimSpace(line)
 	t.words = split(line, t.words[:0])
-	if t.inBlock(trimmed, at) {
+	if t.consoleLine(trimmed, at) || t.inBlock(trimmed, at) {
 		return
 	}
 	t.printedEnd(line, at)
@@ -58,7 +62,7 @@ func (t *textReader) line(line string, at Place) {
 	case fence.MatchString(trimmed):
 		t.flush()
 		t.asked, t.program = "", false
-	case strings.HasPrefix(trimmed, "#") || ruled(trimmed):
+	case strings.HasPrefix(trimmed, "#") || ruled(trimmed) || t.heading(trimmed, at):
 	case headed(t.words):
 		if t.section != nil && len(t.section.facts) > 0 && strings.Contains(strings.ToLower(trimmed), "reason") {
 			t.section = nil // the table of another command
