@@ -89,7 +89,7 @@ var classes = []struct {
 	{regexp.MustCompile(`^$`), Empty},
 	{regexp.MustCompile(`(?i)(container|task|process)\S* (\S+ )?(is )?not running|no running task|cannot exec in a ` +
 		"(stopped|deleted)|stopped container|container (not created|is in container_exited)|container not found|no " +
-		"such container|is not running"), Ending},
+		"such container|is not running|container that has stopped"), Ending},
 	{regexp.MustCompile(`(?i)executable file not found|exec(utable)? format error|no such file or directory: unknown` +
 		`|unable to start container process|oci runtime exec failed|stat \S+: no such file`), NoCommand},
 	{regexp.MustCompile(`(?i)unknown service|service\S* not found|does not implement the grpc health|Unimplemented`),

@@ -112,11 +112,34 @@ func collect(p *incident.Pod, log kubeletLog) (list []*evidence) {
 	for _, f := range p.Facts {
 		cmp.Or(of[f.Container], pod).add(f)
 	}
+	for _, of := range killers {
+		pod.giveFailures(of, list)
+	}
 	for _, e := range list {
 		e.of = pod
 		e.finish()
 	}
 	return list
+}
+
+// giveFailures gives the failures of a probe that name no container to the only container that the
+// probe has killed.
+func (e *evidence) giveFailures(of trace.Probe, list []*evidence) {
+	var killed []*evidence
+	for _, c := range list {
+		if c.count(byProbe(of)) > 0 {
+			killed = append(killed, c)
+		}
+	}
+	if len(killed) != 1 || killed[0] == e {
+		return
+	}
+	e.failures = slices.DeleteFunc(e.failures, func(f failure) bool {
+		if f.probe == of {
+			killed[0].failures = append(killed[0].failures, f)
+		}
+		return f.probe == of
+	})
 }
 
 // finish computes what follows from all facts.

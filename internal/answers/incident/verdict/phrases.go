@@ -51,6 +51,7 @@ var imageProblems = []struct {
 	words *regexp.Regexp
 	name  string
 }{
+	{regexp.MustCompile(`is blocked in .*registries\.conf`), "image blocked"},
 	{regexp.MustCompile(`(?i)unauthorized|denied|authentication|forbidden`), "image refused"},
 	{regexp.MustCompile(`(?i)not found|manifest unknown|does not exist`), "image missing"},
 	{regexp.MustCompile(`(?i)toomanyrequests|rate limit`), "image limited"},

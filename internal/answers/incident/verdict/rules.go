@@ -29,7 +29,7 @@ type ruling struct {
 // rules are tried in this order. The first that decides counts: facts that name the cause come
 // first, memory before probes; then what excludes a probe; then strong evidence.
 var rules = []func(*evidence) *ruling{
-	evicted, named, cannotStart, killed, replaced, starved, completed, removed, nodeGone,
+	evicted, named, cannotStart, killed, replaced, starved, completed, nodeNotReady, notStopped, removed, nodeGone,
 	tooYoung, probeExcluded, inLog, fitsWindow, restarted, failing, notReady, gated, harmless, waits, kubeletRestarted,
 }
 
@@ -87,7 +87,8 @@ func byProbe(of trace.Probe) Cause { return Cause(of) + "Probe" }
 
 // evictions has the reasons of events, of a status, and of a condition that say that something
 // removed a pod from its node.
-var evictions = map[string]string{"Evicted": "evicted", "Preempted": "preempted", "Preempting": "preempted",
+var evictions = map[string]string{"Evicted": "evicted", "Preempted": "preempted",
+	"Preempting":             "preempted by kubelet",
 	"TaintManagerEviction":   "evicted",
 	"NodeControllerEviction": "evicted", "ExceededGracePeriod": "evicted", "DisruptionTarget": "evicted",
 	"DeadlineExceeded": "stopped with pod", "NodeShutdown": "refused by node",
@@ -154,12 +155,35 @@ func starved(e *evidence) *ruling {
 	if end := e.survived(); end != nil && end.ExitCode != 0 && end.ExitCode != sigterm {
 		return certain(OutOfMemory, end).likely().saying("lost a process")
 	}
+	if f := e.victim(); f != nil {
+		return certain(OutOfMemory, f).likely().saying("victim")
+	}
 	if !e.exits || e.end.ExitCode != sigkill || !e.end.Last.Known() {
 		return nil
 	}
 	for _, f := range e.log.starved {
 		if apart := f.When.At.Sub(e.end.Last.At).Abs(); f.When.Known() && apart < 10*time.Second {
 			return certain(OutOfMemory, e.end, f).likely().saying("node out of memory")
+		}
+	}
+	return nil
+}
+
+// victimIn matches the name of a process that the kernel killed, of which it keeps 15 bytes
+// (oom_watcher_linux.go of the kubelet at v1.37.2).
+var victimIn = regexp.MustCompile(`victim process: ([^\s,]{5,15}),`)
+
+// victim returns the event of a node that killed a process with the name of the container, or of
+// its pod, when a probe found the program dead, or nil.
+func (e *evidence) victim() *incident.Fact {
+	for _, f := range e.log.starved {
+		m := victimIn.FindStringSubmatch(f.Message)
+		if m != nil && strings.Contains("-"+e.pod.Name+"-"+e.name, "-"+m[1]) && slices.ContainsFunc(e.failures,
+			func(failed failure) bool {
+				return failed.dead() && f.When.Known() && failed.fact.Last.Known() &&
+					f.When.At.Sub(failed.fact.Last.At).Abs() <= 2*time.Minute
+			}) {
+			return f
 		}
 	}
 	return nil
@@ -212,6 +236,11 @@ func cannotStart(e *evidence) *ruling {
 // killed: the kubelet writes such a Killing for nothing else.
 func killed(e *evidence) *ruling {
 	if t, has := e.events[PostStartHook]; has {
+		for _, f := range slices.Backward(e.pod.Facts) {
+			if e.about(f) && f.Reason == "FailedPostStartHook" && classify(f.Message) == Ending {
+				return certain(OwnExit, f).likely().saying("ended before hook")
+			}
+		}
 		return certain(PostStartHook, t.oldest)
 	}
 	cause := slices.MaxFunc([]Cause{LivenessProbe, StartupProbe},
@@ -219,7 +248,15 @@ func killed(e *evidence) *ruling {
 	if e.count(cause) == 0 {
 		return nil
 	}
-	return certain(cause, e.events[cause].fact)
+	r := certain(cause, e.events[cause].fact)
+	started := e.events["Started"]
+	// events expire after an hour
+	if in, known := span(cmp.Or(started.fact, r.proof[0])); known && in.Greatest < time.Hour && e.name != "" &&
+		started.count-1 > 2*e.kills() {
+		r.what = fmt.Sprintf("%d times", started.count-1-e.kills())
+		r.words = "killed and more"
+	}
+	return r
 }
 
 // completed: the pod has done its work.
@@ -238,6 +275,39 @@ func completed(e *evidence) *ruling {
 		return certain(Nothing, f, t.fact).likely().saying("completed sidecar")
 	}
 	return certain(Nothing, f).likely().saying("completed")
+}
+
+// nodeNotReady: the newest event is that the node was not ready (the reason NodeNotReady in
+// pkg/controller/util/node/controller_utils.go at v1.37.2). Its kubelet may tell nothing since.
+func nodeNotReady(e *evidence) *ruling {
+	down := e.of.events["NodeNotReady"].fact
+	if down == nil || e.restarted() || slices.ContainsFunc(e.pod.Facts, func(f *incident.Fact) bool {
+		return f.Kind == incident.Event && f.Aged == down.Aged && after(f, down)
+	}) {
+		return nil
+	}
+	r := certain(Node, down, e.removedBy()).likely().saying("node not ready")
+	switch {
+	case e.removedBy() == nil && e.ready == "true":
+		r.open(Nothing)
+	case e.removedBy() != nil:
+		r.detail = "The pod is being deleted. Only its kubelet can tell whether its containers have stopped."
+	}
+	return r
+}
+
+// notStopped: the runtime does not stop the containers or the sandbox of the pod
+// (SyncTerminatingPod in pkg/kubelet/kubelet.go at v1.37.2).
+func notStopped(e *evidence) *ruling {
+	t, has := e.of.events["FailedKillPod"]
+	if !has || e.of.startedAfter(t.fact) {
+		return nil
+	}
+	r := certain(Removed, t.fact).saying("not stopped")
+	if r.what = "its containers"; strings.Contains(t.fact.Message, "KillPodSandbox") {
+		r.what = "its sandbox"
+	}
+	return r
 }
 
 // removed: the pod was stopped from outside, and nothing has started since.

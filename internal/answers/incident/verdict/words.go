@@ -158,7 +158,7 @@ func (w *writer) setValues() {
 	who := cmp.Or(v.Container, name, "the container")
 	list := []string{"{name}", who, "{pod}", cmp.Or(name, "the pod"), "{probe}", string(w.r.probe),
 		"{by}", e.suspect(w.r.probe), "{what}", w.r.what,
-		"{kills}", times(v.Kills), "{restarts}", times(e.restarts), "{often}", howOften(e.failed(w.r.probe)),
+		"{kills}", times(v.Kills), "{restarts}", times(e.restarts), "{often}", w.howOften(),
 		"{code}", code, "{after}", after, "{message}", w.message(), "{state}", e.state,
 		"{podName}", cmp.Or(kubernetesName.FindString(name), "POD"),
 		"{namespace}", namespace, "{container}", container, "{previous}", previous}
@@ -218,9 +218,10 @@ func often(n int, in Span) string {
 	return fmt.Sprintf(" (%s times in %s)", printable.Thousands(n), round(in.middle()))
 }
 
-// howOften says how many failures there are, and in which time.
-func howOften(list []failure) string {
+// howOften says how many failures of the class of the main one there are, and in which time.
+func (w *writer) howOften() string {
 	var longest Span
+	list := slices.DeleteFunc(w.e.failed(w.r.probe), func(f failure) bool { return f.class != w.v.Class })
 	for _, f := range list {
 		if s, known := span(f.fact); known && s.Greatest > longest.Greatest {
 			longest = s
@@ -243,7 +244,10 @@ func (w *writer) message() (message string) {
 			message = o.Message
 		}
 	}
-	message, _, _ = strings.Cut(message, " preemption: ") // which repeats the reason
+	message, _, _ = strings.Cut(message, " preemption: ")        // which repeats the reason
+	if _, output, is := strings.Cut(message, "\nOutput: "); is { // of mount
+		message = output
+	}
 	message = strings.TrimPrefix(firstLine(message, 4000), "Error: ")
 	for len(message) > 110 { // the last part of a chain of errors says what is wrong
 		_, rest, more := strings.Cut(message, ": ")
@@ -252,12 +256,21 @@ func (w *writer) message() (message string) {
 		}
 		message = rest
 	}
+	if strings.Count(message, `"`)%2 == 1 { // the beginning is cut off
+		message = strings.TrimRight(message, `"]`)
+	}
 	return ": " + strings.TrimSuffix(firstLine(message, 160), ".")
 }
 
 // means returns the words for the class of a failure.
 func (e *evidence) means(f *failure) phrase {
 	key, of := "failure "+string(f.class), ""
+	switch {
+	case f.class == Credentials && statusIn.FindString(f.output) != "" && strings.Contains(f.output, "403"):
+		key = "failure forbidden"
+	case strings.Contains(f.output, "server gave HTTP response to HTTPS"):
+		key = "failure plain"
+	}
 	switch p := e.probe(f.probe); {
 	case tool.MatchString(f.output):
 		of = " of tool"
@@ -277,7 +290,7 @@ var (
 	portIn    = regexp.MustCompile(`(?:dial tcp \S*|Get "?https?://[^/\s"]*|service "[^"]*):(\d+)\b|\bport (\d+)\b`)
 	statusIn  = regexp.MustCompile(status + `(\d{3})`)
 	// tool matches the messages of programs that commands call.
-	tool = regexp.MustCompile(`(?m)^(?:curl|wget|nc): |^Connecting to |^failed: Connection|^Read error \(`)
+	tool = regexp.MustCompile(`(?m)^(?:curl|wget|nc): |^[^"\n]+: Get "?https?://|^Connecting to |^failed: Connection|^Read error \(`)
 	// plain matches a path that a command may have.
 	plain      = regexp.MustCompile(`^[\w./-]*$`)
 	timedOutIn = regexp.MustCompile(`timed out after (\d+m?s)|timeout (\d+m?s) exceeded`)
@@ -328,6 +341,7 @@ func (w *writer) details() []string {
 	switch liveness, startup := w.e.count(LivenessProbe), w.e.count(StartupProbe); {
 	case w.r.cause == OwnExit && w.e.unready != nil && w.r.sure != Open:
 		result = "Its readiness failures are a result."
+	case w.r.words == "node not ready":
 	case (w.r.cause == Removed || w.r.cause == Node) && len(w.e.failures) > 0:
 		result = "The failed probes around it are a result: probes go on while a pod stops."
 	case w.r.cause != OutOfMemory && w.e.survived() != nil:
@@ -362,13 +376,20 @@ const burst = 25
 
 // restarts compares kills with restarts.
 func (w *writer) restarts() string {
-	switch kills, restarts := w.v.Kills, w.e.restarts; {
-	case kills == 0 || restarts <= 1:
-	case kills == restarts:
+	kills, restarts, row := w.v.Kills, w.e.restarts, w.e.row
+	backOff, kill := w.e.events["BackOff"].fact, w.e.events[w.r.cause].fact
+	switch {
+	case kills == 0 || w.r.words == "killed and more":
+	case kills == restarts && restarts > 1:
 		return fmt.Sprintf("Each of its %d restarts was such a kill.", restarts)
-	case kills < restarts:
+	case kills < restarts && restarts > 1 && row != nil && row.AgeWithin > 0 && row.Age < time.Hour:
+		return fmt.Sprintf("It has restarted %s times. The text has no kill for the others: it may have ended by "+
+			"itself, which the exit codes and its log tell.", printable.Thousands(restarts))
+	case kills < restarts && restarts > 1:
 		return fmt.Sprintf("It has restarted %s times. For the others the text has no event: events expire after "+
 			"an hour.", printable.Thousands(restarts))
+	case backOff != nil && kill.Last.Known() && backOff.Last.At.Sub(kill.Last.End()) > longestBackOff:
+		return "It has ended again since the last kill, and the text does not say how."
 	}
 	return ""
 }
@@ -441,7 +462,9 @@ func (w *writer) action(p phrase) phrase {
 		return phrase{}
 	case w.failure == nil:
 		return phrases["failure"]
-	case w.r.cause == NotReady:
+	case w.r.cause == Nothing:
+		return phrase{}
+	case w.r.cause == NotReady, w.v.Class == Refused && tool.MatchString(w.failure.output):
 		return w.e.means(w.failure)
 	case w.v.Class == NotServing || w.v.Class == Output:
 		class = string(ServerError)
