@@ -543,7 +543,7 @@ func restarted(e *evidence) *ruling {
 		case e.objects && !e.signalled:
 			return certain(OwnExit, f.fact).of(f.probe).likely().
 				adding("The events are whole and show no kill: the failures of the probe are a result.")
-		case !e.whole && (e.signalled || !e.exits && !f.dead()):
+		case !e.whole && (e.signalled || !e.exits && !f.dead()), e.outlasts(f) && !e.exits:
 			return certain(byProbe(f.probe), f.fact, e.end).likely()
 		}
 		return certain(byProbe(f.probe), f.fact, e.end).open(OwnExit) // a program chooses its exit code
@@ -560,6 +560,17 @@ func restarted(e *evidence) *ruling {
 		return own.likely()
 	}
 	return own.open(e.suspects()...)
+}
+
+// outlasts reports whether an instance has run as long as a kill by its startup probe takes, while
+// the probe failed.
+func (e *evidence) outlasts(f *failure) bool {
+	started := e.events["Started"].fact
+	if f.probe != trace.Startup || started == nil || e.count("BackOff") > 0 || !after(f.fact, started) {
+		return false
+	}
+	w := e.window(f.probe, 0)
+	return w != nil && f.fact.Last.End().Sub(started.Last.At) >= w.Least
 }
 
 // counted returns a fact that has the restarts of the container, or nil.
