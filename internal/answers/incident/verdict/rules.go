@@ -233,6 +233,10 @@ func cannotStart(e *evidence) *ruling {
 	return nil
 }
 
+// hookOutput matches the output of a hook in an event of an old kubelet: in the error, or quoted.
+// Since then the event says only that the hook failed.
+var hookOutput = regexp.MustCompile(`lifecycle hook .* exited with \d+: (?:, message: ")?([^,"\s][^"\n]*)`)
+
 // killed: the kubelet writes such a Killing for nothing else.
 func killed(e *evidence) *ruling {
 	if t, has := e.events[PostStartHook]; has {
@@ -241,7 +245,12 @@ func killed(e *evidence) *ruling {
 				return certain(OwnExit, f).likely().saying("ended before hook")
 			}
 		}
-		return certain(PostStartHook, t.oldest)
+		r := certain(PostStartHook, t.oldest)
+		if m := hookOutput.FindStringSubmatch(t.oldest.Message); m != nil {
+			output, _, _ := strings.Cut(m[1], `\n`)
+			r.words, r.what = "hook output", firstLine(strings.TrimSuffix(output, `\r`), 120)
+		}
+		return r
 	}
 	cause := slices.MaxFunc([]Cause{LivenessProbe, StartupProbe},
 		func(a, b Cause) int { return cmp.Compare(e.count(a), e.count(b)) })
