@@ -49,10 +49,18 @@ func (t *textReader) consoleLine(trimmed string, at Place) bool {
 	return true
 }
 
-// heading reads the title of a part of a report. The part is about the pod that the title names, if
-// the text has named it before.
+// heading reads a line that only separates, the header of a table, or the title of a part of a
+// report. The part is about the pod that the title names, if the text has named it before.
 func (t *textReader) heading(trimmed string, at Place) bool {
-	if !headline.MatchString(trimmed) {
+	switch {
+	case strings.HasPrefix(trimmed, "#") || ruled(trimmed):
+		return true
+	case headed(t.words):
+		if t.section != nil && len(t.section.facts) > 0 && strings.Contains(strings.ToLower(trimmed), "reason") {
+			t.section = nil // the table of another command
+		}
+		return true
+	case !headline.MatchString(trimmed):
 		return false
 	}
 	for _, w := range t.words {

@@ -157,14 +157,7 @@ func (t *textReader) place(f *Fact, left columns) {
 		f.Pod = t.reader.pod(left.namespace, left.name, left.uid, f.Place)
 		t.pod = f.Pod
 	} else if t.describe == nil || !t.describe.other {
-		f.Pod = t.ofText(f.Place)
-		if m := assigned.FindStringSubmatch(f.Message); m != nil && f.Pod != nil && f.Pod.Unnamed {
-			if t.scheduled != "" && t.scheduled != m[2] { // the table of another pod
-				t.pod, t.unnamed = nil, nil
-				f.Pod = t.ofText(f.Place)
-			}
-			t.scheduled = m[2]
-		}
+		f.Pod = t.ofRow(f)
 	}
 	if f.Pod == nil && left.kind != "Node" {
 		return
@@ -182,6 +175,22 @@ func (t *textReader) place(f *Fact, left columns) {
 		f.section = t.ages(f.Place)
 		f.section.facts = append(f.section.facts, f)
 	}
+}
+
+// ofRow returns the pod of an event that names none in its columns. A message that another pod was
+// assigned to a node begins the table of that pod.
+func (t *textReader) ofRow(f *Fact) *Pod {
+	p := t.ofText(f.Place)
+	m := assigned.FindStringSubmatch(f.Message)
+	if m == nil || p == nil || !p.Unnamed {
+		return p
+	}
+	if t.scheduled != "" && t.scheduled != m[2] {
+		t.pod, t.unnamed = nil, nil
+		p = t.ofText(f.Place)
+	}
+	t.scheduled = m[2]
+	return p
 }
 
 // date sets the count of an event, and its times or its ages.

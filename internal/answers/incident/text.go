@@ -62,11 +62,7 @@ func (t *textReader) line(line string, at Place) {
 	case fence.MatchString(trimmed):
 		t.flush()
 		t.asked, t.program = "", false
-	case strings.HasPrefix(trimmed, "#") || ruled(trimmed) || t.heading(trimmed, at):
-	case headed(t.words):
-		if t.section != nil && len(t.section.facts) > 0 && strings.Contains(strings.ToLower(trimmed), "reason") {
-			t.section = nil // the table of another command
-		}
+	case t.heading(trimmed, at):
 	case t.eventRow(line, t.words, at) || t.podRow(line, t.words, at):
 	case !event.hasOutput(trimmed) && t.fieldLine(line, at):
 	case t.spokenEvent(line, t.words, at):
