@@ -331,12 +331,7 @@ func describe(r *Run, v invariants.Violation) string {
 		_, short, _ := strings.Cut(v.Pod, "/")
 		pod = "pod: " + short + ", "
 	}
-	var record *trace.Record
-	for i := range r.Records {
-		if r.Records[i].Step == v.Step {
-			record = &r.Records[i]
-		}
-	}
+	record := trace.ByStep(r.Records, v.Step)
 	where := pod + "container: " + v.Container + ", "
 	if record == nil {
 		return "{" + name + where + "at: " + at + ", " + settledState(r, v) + "}"

@@ -13,6 +13,8 @@
 package trace
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -176,6 +178,16 @@ type ContainerStatus struct {
 	RestartCount int32  `json:"restartCount"`
 	// Details is the rest of the status, as in PodStatus.
 	Details *ContainerDetails `json:"details,omitempty"`
+}
+
+// ByStep returns the record with a step among records in the order of a trace, or nil.
+func ByStep(records []Record, step int64) *Record {
+	i, found := slices.BinarySearchFunc(records, step,
+		func(r Record, step int64) int { return cmp.Compare(r.Step, step) })
+	if !found {
+		return nil
+	}
+	return &records[i]
 }
 
 // Count returns the number of records that match.

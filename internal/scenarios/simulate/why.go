@@ -1,8 +1,6 @@
 package simulate
 
 import (
-	"slices"
-
 	"probesim.dev/internal/show/why"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/virtual"
@@ -62,7 +60,7 @@ func stepOf(plan *scenarios.Plan, rec *trace.Record, records []trace.Record) why
 		if since == 0 || since > rec.Step {
 			continue
 		}
-		due := timeOf(records, since)
+		due := trace.ByStep(records, since).T
 		if step.After != nil {
 			due = due.Add(plan.Draw(*step.After, "step after", i))
 		}
@@ -82,9 +80,4 @@ func writes(action string, rec *trace.Record) bool {
 		return action == "restartKubelet" || action == "rebootNode"
 	}
 	return rec.Kind == trace.Step && rec.Reason == action
-}
-
-func timeOf(records []trace.Record, step int64) virtual.Time {
-	i := slices.IndexFunc(records, func(r trace.Record) bool { return r.Step == step })
-	return records[i].T
 }

@@ -3,7 +3,6 @@ package html
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/show/report"
@@ -31,7 +30,7 @@ func changes(records []trace.Record) []change {
 		r := &records[i]
 		for _, h := range t.changes(r) {
 			h.Record = r
-			if h.Cause = byStep(records, r.Cause); h.Cause != nil {
+			if h.Cause = trace.ByStep(records, r.Cause); h.Cause != nil {
 				title, message := report.Describe(h.Cause)
 				h.Why = title
 				if message != "" && h.Cause.Kind != trace.StatusPatched {
@@ -55,7 +54,7 @@ func explain(run *report.Run, story []change) {
 		if len(chain) < 2 || h.plain || h.Record.Kind == trace.ContainerStarted && h.Record.Instance == 0 {
 			continue
 		}
-		h.Why, h.Cause = "", byStep(run.Records, chain[1].Step)
+		h.Why, h.Cause = "", trace.ByStep(run.Records, chain[1].Step)
 		h.Chain = chain[1:]
 	}
 }
@@ -81,16 +80,6 @@ func merge(story []change) []change {
 }
 
 func opposite(a, b string) bool { return a != b && a != "" && b != "" }
-
-// byStep returns the record with a step, or nil. Records are sorted by step.
-func byStep(records []trace.Record, step int64) *trace.Record {
-	i, found := slices.BinarySearchFunc(records, step,
-		func(r trace.Record, step int64) int { return cmp.Compare(r.Step, step) })
-	if !found {
-		return nil
-	}
-	return &records[i]
-}
 
 // conditions tracks the values of conditions.
 type conditions struct {
