@@ -87,7 +87,7 @@ var noPlace = regexp.MustCompile(`there is no (Scenario|workload) in|there are n
 	"of)|needs --out|there are several scenarios|" +
 	"has several pods|choose (it|one) with|no workload in|a workload could not be checked|invalid argument|nothing " +
 	"was updated: there is no observed|" +
-	"takes a manifest without one|which 'probesim|does not fail|has changed since|parts are missing|is there " +
+	"which 'probesim|does not fail|has changed since|parts are missing|is there " +
 	"twice|has no scenario|no finding|is not a part|has no container|already has a Scenario|uses a workload in|it is " +
 	"empty|has no workload|the trace has the hash")
 

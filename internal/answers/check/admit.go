@@ -37,12 +37,20 @@ func Admit(object manifests.APIObject, p profile.Profile) (*Admitted, error) {
 // in, has another name: no figure depends on it.
 func withImages(pod *v1.Pod) *v1.Pod {
 	pod = pod.DeepCopy()
-	for c := range podutil.Containers(&pod.Spec) {
-		if !admission.IsImage(c.Image) {
-			c.Image = "unknown"
-		}
+	for _, c := range unknownImages(pod) {
+		c.Image = "unknown"
 	}
 	return pod
+}
+
+// unknownImages returns the containers of a pod whose image is no reference.
+func unknownImages(pod *v1.Pod) (list []*v1.Container) {
+	for c := range podutil.Containers(&pod.Spec) {
+		if !admission.IsImage(c.Image) {
+			list = append(list, c)
+		}
+	}
+	return list
 }
 
 // Run makes a run of a node, which begin adds the pod to, up to the first record for which over

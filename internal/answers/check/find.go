@@ -203,7 +203,7 @@ func startKilled(r *result) []Finding {
 	always, longest := FormatDown(limit.Least), seconds(start.Max)
 	runs := fmt.Sprintf("%d x %ds", p.FailureThreshold, p.PeriodSeconds)
 	f := Finding{ID: StartKilled, Severity: Error, Field: string(killer) + "Probe.failureThreshold",
-		fixes: r.allowStart(start.Max, limit.Least), allows: start.Max, App: []string{r.app("start %s", start)}}
+		fixes: r.allowStart(start.Max, limit.Least), App: []string{r.app("start %s", start)}}
 	switch tooLong := limit.Least < start.Max; {
 	case tooLong && measured != nil && measured.Used && measured.Slowest <= value.Seconds(limit.Least):
 		f.ID, f.Severity = StartTight, Warning
@@ -281,7 +281,7 @@ func noStartupProbe(r *result) []Finding {
 		Message: fmt.Sprintf("There is no startup probe: the liveness probe can stop a start that takes more than %s, "+
 			"and always stops one of over %s.", FormatDown(limit.Least), FormatUp(limit.Greatest)),
 		Summary: fmt.Sprintf("a start of over %s can be killed", FormatDown(limit.Least)),
-		weight:  -limit.Least.Seconds(), fixes: []fix{r.startupProbeFor(longest)}, allows: longest,
+		weight:  -limit.Least.Seconds(), fixes: []fix{r.startupProbeFor(longest)},
 		Field: "livenessProbe", App: []string{r.app("start %s", seconds(limit.Greatest+time.Millisecond))}}}
 }
 
@@ -468,7 +468,7 @@ func shortRestart(r *result) []Finding {
 				upper(v.Case), FormatDown(v.Least), when, FormatDown(first.Least)),
 			Summary: fmt.Sprintf("%s, the next start can have only %s, not %s", v.Case, FormatDown(v.Least),
 				FormatDown(first.Least)),
-			fixes: r.lengthenRestart(v, first.Least), weight: -v.Least.Seconds(), allows: first.Least,
+			fixes: r.lengthenRestart(v, first.Least), weight: -v.Least.Seconds(),
 			Field: string(r.killer()) + "Probe", App: r.appRestart(bounds.StartCase(v.Case), first.Least)}}
 	}
 	return nil
@@ -761,7 +761,7 @@ func (r *result) sooner(field string) []fix {
 		case string(p) + "Probe.successThreshold":
 			return []fix{change(p, "successThreshold", probe.SuccessThreshold, 1)}
 		case string(p) + "Probe.periodSeconds":
-			failures := 1 + periodsFor(time.Duration((probe.FailureThreshold-1)*probe.PeriodSeconds), 10)
+			failures := 1 + ((probe.FailureThreshold-1)*probe.PeriodSeconds+9)/10
 			return []fix{change(p, "periodSeconds", probe.PeriodSeconds, 10).
 				and(change(p, "failureThreshold", probe.FailureThreshold, failures))}
 		}

@@ -7,9 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/value"
-	"probesim.dev/internal/world/apiserver/admission"
 )
 
 // Severity is the severity of a finding.
@@ -80,10 +78,8 @@ type Finding struct {
 	Versions []string `json:"versions,omitempty"`
 	Start    string   `json:"start,omitempty"`
 	// NoRun says that no run shows the finding, because an image of the pod is no reference.
-	NoRun bool  `json:"-"`
-	fixes []fix // changes that may help, the best first
-	// allows is the longest start that a fix with a startup probe should allow.
-	allows time.Duration
+	NoRun  bool    `json:"-"`
+	fixes  []fix   // changes that may help, the best first
 	weight float64 // of two findings of one kind, the one with the greater weight is more worth a change
 }
 
@@ -150,9 +146,7 @@ func (c *container) place(f Finding, version string) Finding {
 	}
 	pos := c.workload.At(f.Field)
 	f.File, f.Line, f.Column, f.Kubernetes = c.workload.file, pos.Line, pos.Column, version
-	for other := range podutil.Containers(&c.workload.Pod.Spec) {
-		f.NoRun = f.NoRun || !admission.IsImage(other.Image)
-	}
+	f.NoRun = len(unknownImages(c.workload.Pod)) > 0
 	return f
 }
 

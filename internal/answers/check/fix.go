@@ -17,8 +17,9 @@ import (
 // fix is a change of the settings that may help against a finding. chooseFixes applies it before it
 // is given.
 type fix struct {
-	text  string
-	apply func(*v1.PodSpec, *v1.Container)
+	text   string
+	apply  func(*v1.PodSpec, *v1.Container)
+	allows time.Duration // the start that a startup probe to add is for; 0 for other changes
 }
 
 // and returns a change that makes two changes. The text leaves out a probe that it has named.
@@ -27,7 +28,7 @@ func (x fix) and(y fix) fix {
 	if probe, field, _ := strings.Cut(y.text, "."); strings.HasPrefix(x.text, probe+".") {
 		text = field
 	}
-	return fix{x.text + ", " + text, func(pod *v1.PodSpec, c *v1.Container) {
+	return fix{text: x.text + ", " + text, apply: func(pod *v1.PodSpec, c *v1.Container) {
 		x.apply(pod, c)
 		y.apply(pod, c)
 	}}
@@ -35,7 +36,8 @@ func (x fix) and(y fix) fix {
 
 // change returns a change of a field of a probe.
 func change(p trace.Probe, field string, from, to int32) fix {
-	return fix{fmt.Sprintf("%sProbe.%s %d -> %d", p, field, from, to), func(_ *v1.PodSpec, c *v1.Container) {
+	text := fmt.Sprintf("%sProbe.%s %d -> %d", p, field, from, to)
+	return fix{text: text, apply: func(_ *v1.PodSpec, c *v1.Container) {
 		probe := prober.ProbeOf(c, p)
 		*map[string]*int32{"initialDelaySeconds": &probe.InitialDelaySeconds, "periodSeconds": &probe.PeriodSeconds,
 			"timeoutSeconds": &probe.TimeoutSeconds, "successThreshold": &probe.SuccessThreshold,
@@ -64,8 +66,9 @@ func (r *result) startupProbeFor(longest time.Duration) fix {
 	}
 	every := time.Duration(period) * time.Second
 	failures := 1 + periodsFor(withMargin(longest, every), every)
-	return fix{fmt.Sprintf("add a startup probe (every %ds, %d failures%s)", period, failures, text),
-		func(_ *v1.PodSpec, c *v1.Container) {
+	return fix{allows: longest,
+		text: fmt.Sprintf("add a startup probe (every %ds, %d failures%s)", period, failures, text),
+		apply: func(_ *v1.PodSpec, c *v1.Container) {
 			c.StartupProbe = c.LivenessProbe.DeepCopy()
 			c.StartupProbe.InitialDelaySeconds, c.StartupProbe.PeriodSeconds = 0, period
 			c.StartupProbe.TimeoutSeconds, c.StartupProbe.FailureThreshold = timeout, failures
@@ -75,9 +78,10 @@ func (r *result) startupProbeFor(longest time.Duration) fix {
 // raiseGrace returns a grace period of the pod that lasts some time.
 func (r *result) raiseGrace(d time.Duration) []fix {
 	to := int64(periodsFor(d, time.Second))
-	return []fix{{fmt.Sprintf("terminationGracePeriodSeconds %d -> %d",
-		*r.simulation.Pod.Spec.TerminationGracePeriodSeconds, to),
-		func(pod *v1.PodSpec, _ *v1.Container) { pod.TerminationGracePeriodSeconds = &to }}}
+	text := fmt.Sprintf("terminationGracePeriodSeconds %d -> %d",
+		*r.simulation.Pod.Spec.TerminationGracePeriodSeconds, to)
+	return []fix{{text: text,
+		apply: func(pod *v1.PodSpec, _ *v1.Container) { pod.TerminationGracePeriodSeconds = &to }}}
 }
 
 // chooseFixes sets the Fix of each finding to the first of its changes that helps, if need be with
@@ -86,12 +90,14 @@ func (r *result) raiseGrace(d time.Duration) []fix {
 func (r *result) chooseFixes() {
 	var longest time.Duration
 	for _, f := range r.findings {
-		longest = max(longest, f.allows)
+		for _, x := range f.fixes {
+			longest = max(longest, x.allows)
+		}
 	}
 	var all []fix
 	for i := range r.findings {
 		for k, x := range r.findings[i].fixes {
-			if strings.HasPrefix(x.text, "add a startup probe") {
+			if x.allows > 0 {
 				r.findings[i].fixes[k] = r.startupProbeFor(longest)
 			}
 		}

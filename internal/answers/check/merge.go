@@ -10,7 +10,6 @@ import (
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/internal/workloads"
-	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/prober"
 	"probesim.dev/trace"
 )
@@ -38,9 +37,10 @@ func (c *Checker) workload(w *workload) Workload {
 		out.NotSimulated = append(out.NotSimulated, "activeDeadlineSeconds")
 	}
 	for c := range podutil.Containers(&w.Pod.Spec) {
-		if out.Images[c.Name] = c.Image; !admission.IsImage(c.Image) {
-			out.NotSimulated = append(out.NotSimulated, "the image "+strict.Quote(c.Image)+", which no node can pull")
-		}
+		out.Images[c.Name] = c.Image
+	}
+	for _, c := range unknownImages(w.Pod) {
+		out.NotSimulated = append(out.NotSimulated, "the image "+strict.Quote(c.Image)+", which no node can pull")
 	}
 	out.describeProbes(w.Pod)
 	var problems []string
