@@ -221,7 +221,7 @@ func startKilled(r *result) []Finding {
 		f.Message = fmt.Sprintf("%s of the starts that take %s are killed: %s always allows a start of up to %s, and "+
 			"never one of over %s.%s", Percent(f.weight), start, runs, always, FormatUp(limit.Greatest),
 			wrongFormula(p, limit))
-		f.Summary = fmt.Sprintf("%s of its starts are killed: a start of up to %s always survives, and yours take "+
+		f.Summary = fmt.Sprintf("%s of starts are killed: a start of up to %s always survives, and yours take "+
 			"up to %s", Percent(f.weight), always, longest)
 	case limit.Least-start.Max < period:
 		margin := FormatDown(limit.Least - start.Max)

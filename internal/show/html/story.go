@@ -3,6 +3,7 @@ package html
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/show/report"
@@ -43,19 +44,26 @@ func changes(records []trace.Record) []change {
 	return story
 }
 
-// explain adds the chains of causes, if the run has explanations.
+// explain adds the chains of causes, if the run has explanations. A chain ends at a change that has
+// a row of its own, which goes on with it.
 func explain(run *report.Run, story []change) {
 	if run.Why == nil {
 		return
 	}
+	rows := map[int64]bool{}
 	for i := range story {
 		h := &story[i]
+		rows[h.Record.Step] = true
 		chain := run.Why.Chain(h.Record.Step)
 		if len(chain) < 2 || h.plain || h.Record.Kind == trace.ContainerStarted && h.Record.Instance == 0 {
 			continue
 		}
 		h.Why, h.Cause = "", trace.ByStep(run.Records, chain[1].Step)
 		h.Chain = chain[1:]
+		row := func(link why.Link) bool { return link.Kind != trace.Behavior && rows[link.Step] }
+		if end := slices.IndexFunc(h.Chain, row); end >= 0 {
+			h.Chain = h.Chain[:end+1]
+		}
 	}
 }
 

@@ -36,7 +36,11 @@ func (a *Answer) recording(d *document.Document) {
 		Text: func(w io.Writer, o document.Options) error {
 			return report.Timeline(w, run, o)
 		},
-		Page: func(w io.Writer) error { return html.Section(w, run) },
+		Page: func(w io.Writer) error {
+			untitled := *run
+			untitled.Description = ""
+			return html.Section(w, &untitled)
+		},
 	})
 	if len(run.EventList) > 0 {
 		s.Picture(document.Picture{Text: func(w io.Writer, o document.Options) error {
