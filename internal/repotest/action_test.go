@@ -109,6 +109,10 @@ func (j *job) value(text string) string {
 			return j.base
 		case "steps.prepare.outputs.key":
 			return j.outputs["key"]
+		case "steps.prepare.outputs.version":
+			return j.outputs["version"]
+		case "github.token":
+			return "token"
 		case "steps.check.outputs.passed":
 			return j.outputs["passed"]
 		}
@@ -309,7 +313,7 @@ func TestAction(t *testing.T) {
 	}{
 		"nothing to do": {nil, "Check", "set the input manifests, scenarios or rollout"},
 		"a hostile release": {map[string]string{"version": "v1.2.3 --help\nkey=x"}, "Prepare",
-			"The input version must be a release such as v1.2.3."},
+			"The input version must be a release such as v1.2.3, or source."},
 		"a wrong input": {map[string]string{"manifests": "deploy", "require": "$(touch pwned)"},
 			"Report the result", `::error title=probesim::probesim: --require: "$(touch pwned)" is no requirement`},
 	} {
@@ -518,6 +522,47 @@ func TestActionVersions(t *testing.T) {
 		if !strings.Contains(j.log, "this is "+clean) ||
 			strings.Count(j.log, "this is") != strings.Count(j.log, "this is "+clean) {
 			t.Errorf("version %q: %s", version, j.log)
+		}
+	}
+}
+
+// TestActionRelease installs a release with a stand-in for gh, which serves one archive and answers
+// whether its attestation holds. An archive without one leaves nothing behind.
+func TestActionRelease(t *testing.T) {
+	gh := `#!/bin/sh
+echo "gh $*" >>"$RUNNER_TEMP/calls"
+case "$1 $2" in
+"release download")
+  printf '#!/bin/sh\necho "this is the release"\n' >probesim
+  chmod +x probesim
+  tar -czf "$7" probesim && rm probesim ;;
+"attestation verify") exit %s ;;
+esac
+`
+	for _, test := range []struct{ name, verified, step string }{
+		{"attested", "0", "Check"}, // the command is no probesim, and the inputs name nothing to do
+		{"not attested", "1", "Install the command"},
+	} {
+		j := newJob(t, map[string]string{"README": "r"})
+		j.base = ""
+		tools := t.TempDir()
+		writeFiles(t, tools, map[string]string{"gh": strings.Replace(gh, "%s", test.verified, 1)})
+		t.Setenv("PATH", tools+string(os.PathListSeparator)+os.Getenv("PATH"))
+		j.inputs = map[string]string{"version": "v1.2.3"}
+		step := j.run()
+		if step != test.step {
+			t.Errorf("%s: the step %q failed, want %q\n%s", test.name, step, test.step, j.log)
+		}
+		installed, _ := filepath.Glob(filepath.Join(j.temp, "probesim/bin/*/*"))
+		verified := test.verified == "0"
+		if strings.Contains(j.log, "this is the release") != verified || len(installed) == 1 != verified {
+			t.Errorf("%s: installed %q\n%s", test.name, installed, j.log)
+		}
+		want := "gh release download v1.2.3 --repo probesim/probesim --pattern probesim_linux_amd64.tar.gz\n" +
+			"gh attestation verify probesim_linux_amd64.tar.gz --repo probesim/probesim " +
+			"--source-ref refs/tags/v1.2.3 --signer-workflow probesim/probesim/.github/workflows/release.yaml\n"
+		if calls := j.read("calls"); calls != want {
+			t.Errorf("%s: calls\n%swant\n%s", test.name, calls, want)
 		}
 	}
 }
