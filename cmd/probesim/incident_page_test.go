@@ -33,7 +33,7 @@ func TestIncidentPage(t *testing.T) {
 		b.t.Errorf("%d verdicts, want 1", n)
 	}
 	const shown = "details"
-	b.want(shown, "the event was not used: it does not name its pod")
+	b.want("p.warn", "the event was not used: it does not name its pod")
 	b.want(shown, "not recorded")
 	if n := b.count(shown + " svg [class*=unknown]"); n == 0 {
 		b.t.Error("nothing is hatched")
