@@ -101,30 +101,47 @@ func hint(command *cobra.Command, args []string) string {
 const rootHelp = `probesim shows how the kubelet reacts to the liveness, readiness and startup
 probes of your Pods, without a cluster.
 
-You write a scenario: your manifest, and how its containers behave, such as slow
-starts, garbage collection pauses and outages. probesim simulates the kubelet on
-a virtual clock and shows when each probe runs, when the Pod becomes Ready, and
-when the kubelet kills, restarts or backs off a container.
+It runs Pods through the logic of the kubelet on a virtual clock. An hour of
+node time takes milliseconds. The same input gives the same trace, byte for
+byte, on every machine.`
 
-An hour of node time takes milliseconds. The same input gives the same trace,
-byte for byte, on every machine.`
+const rootExamples = `  # Why does my Pod restart, or why is it not Ready?
+  kubectl describe pod web-1 | probesim incident -
 
-const rootExamples = `  # Write a first scenario for a manifest
-  probesim init -f pod.yaml -o scenario.yaml
+  # Are my probe settings enough for a program that starts in 24 to 32 seconds?
+  probesim check deployment.yaml --start 24s..32s
 
-  # Run the scenario and draw its timeline
+  # Reproduce what happens, explain it, and keep the file as a test
+  probesim init -f deployment.yaml -o scenario.yaml
   probesim run scenario.yaml
-
-  # Explain the first restart of a container
   probesim why scenario.yaml --restart 1`
+
+// commands are the groups of the help, by the question that they answer.
+var commands = []struct {
+	question string
+	list     []func() *cobra.Command
+}{
+	{"What happened in my cluster?", []func() *cobra.Command{newIncident, newMeasure, newLive}},
+	{"Are my settings enough?", []func() *cobra.Command{newCheck, newTune, newCompare, newRollout}},
+	{"What happens if my program does this?", []func() *cobra.Command{newInit, newRun, newWhy, newDiff, newExplain,
+		newSchema}},
+	{"In which order of events does it fail?", []func() *cobra.Command{newExplore, newReplay, newShrink, newMerge,
+		newCoverage}},
+}
 
 func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	out := &terminal.Output{Writer: stdout}
 	root := &cobra.Command{Use: "probesim", Short: "Simulate how the kubelet reacts to your probes", Long: rootHelp,
 		Example: rootExamples, SilenceUsage: true, SilenceErrors: true}
-	root.AddCommand(newCheck(), newCompare(), newTune(), newRollout(), newIncident(), newMeasure(), newLive(), newRun(),
-		newExplore(), newReplay(), newShrink(), newMerge(), newCoverage(), newDiff(), newWhy(), newInit(), newExplain(),
-		newSchema(), newVersion())
+	for _, group := range commands {
+		root.AddGroup(&cobra.Group{ID: group.question, Title: group.question})
+		for _, create := range group.list {
+			c := create()
+			c.GroupID = group.question
+			root.AddCommand(c)
+		}
+	}
+	root.AddCommand(newVersion())
 	root.Version = version()
 	root.SetVersionTemplate(versions())
 	root.Flags().Bool("version", false, "Print the version and the supported Kubernetes versions.")
