@@ -46,6 +46,12 @@ func spokenIn(line string) (start int, reason string, strong bool) {
 	return -1, "", false
 }
 
+// speaks reports whether a line begins with the words of a message.
+func speaks(trimmed string) bool {
+	start, _, strong := spokenIn(trimmed)
+	return strong && start == 0
+}
+
 // spokenEvent reads a line with the words of a message.
 func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
 	start, reason, strong := spokenIn(line)
@@ -66,7 +72,13 @@ func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
 	}
 	left.count, t.console = cmp.Or(left.count, t.console.count), console{}
 	f := &Fact{Place: at, Source: FromText, Reason: cmp.Or(named, reason), AtLeast: left.count == 0, Text: brief(line)}
-	f.Message = strings.ToUpper(line[start:start+1]) + strings.TrimRight(line[start+1:], "`*_ ")
+	said := strings.TrimRight(line[start+1:], "`*_ ")
+	for _, quote := range []string{"`", `"`} { // that ends what a person quotes
+		if end := strings.LastIndex(said, quote); end >= 0 && strings.Count(line[:start], quote)%2 == 1 {
+			said = said[:end]
+		}
+	}
+	f.Message = strings.ToUpper(line[start:start+1]) + said
 	if strings.Count(f.Message, `"`)%2 == 1 {
 		f.Message = strings.TrimSuffix(f.Message, `"`)
 	}

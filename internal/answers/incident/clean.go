@@ -9,6 +9,10 @@ import (
 // escape matches an escape sequence of a terminal (ECMA-48).
 var escape = regexp.MustCompile(`\x1b(?:\[[^\x40-\x7e\n]*[\x40-\x7e]?|[^\[\n])?`)
 
+// entities replaces the entities and the line breaks of HTML.
+var entities = strings.NewReplacer("&quot;", `"`, "&#34;", `"`, "&#39;", "'", "&lt;", "<", "&gt;", ">", "&amp;", "&",
+	"&nbsp;", " ", "<br>", "", "<br/>", "", "<br />", "")
+
 // clean returns a text without what terminals and people put around its lines: colour codes, quote
 // marks, hard spaces. The number of lines stays.
 func clean(data []byte) []byte {
@@ -16,6 +20,9 @@ func clean(data []byte) []byte {
 		if bytes.Contains(data, []byte(c[0])) {
 			data = bytes.ReplaceAll(data, []byte(c[0]), []byte(c[1]))
 		}
+	}
+	if bytes.Contains(data, []byte("&quot;")) || bytes.Contains(data, []byte("&gt;")) || bytes.Contains(data, []byte("&#")) {
+		data = []byte(entities.Replace(string(data)))
 	}
 	if bytes.Contains(data, []byte("\x1b")) {
 		data = escape.ReplaceAll(data, nil)

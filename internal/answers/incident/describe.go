@@ -68,7 +68,7 @@ var (
 var beginning = regexp.MustCompile(`^(?:(?:Last )?State:\s+(?:Running|Waiting|Terminated)(?: |$)|(?:Restart Count` +
 	`|Exit Code):\s+\d{1,9}(?: |$)|Events:(?:\s+<none>)?$|Node:\s.*/|` +
 	`(?:Containers|Init Containers|Conditions):$|Status:\s+(?:Pending|Running|Succeeded|Failed|Unknown)(?: |$)|` +
-	`(?:Namespace|Start Time|Labels|Container ID|QoS Class):)`)
+	`(?:Namespace|Start Time|Labels|Container ID|QoS Class):\s+\S)`)
 
 // ofNamed matches the first fields of a container.
 var ofNamed = regexp.MustCompile(`^\s*(?:(?:Last )?State|Container ID|Restart Count):`)
@@ -90,7 +90,7 @@ func (t *textReader) describeLine(line string, at Place) bool {
 		t.describe = &describeReader{pod: v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: value}}, at: at,
 			base: indent(line)}
 		return true
-	case d == nil && !named && (key == "" || !beginning.MatchString(trimmed)):
+	case speaks(trimmed), d == nil && !named && (key == "" || !beginning.MatchString(trimmed)):
 		return false
 	case d == nil:
 		d = &describeReader{at: at, base: indent(line), section: "Containers"}

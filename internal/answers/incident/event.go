@@ -123,7 +123,7 @@ func (r *reader) useEvent(o *object, f *Fact, left columns, values eventValues, 
 	switch {
 	case change == "DELETED", o.cut && (!named || f.Reason == ""): // an event expires after an hour
 		return
-	case left.kind != "" && left.kind != "Pod" && left.kind != "Node":
+	case left.kind != "" && left.kind != "Pod" && left.kind != "Node" && !ofWorkload[f.Reason]:
 		r.others["Event of "+left.kind]++
 		return
 	case !named:

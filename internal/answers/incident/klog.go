@@ -2,7 +2,10 @@ package incident
 
 import (
 	"cmp"
+	"encoding/json"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -80,6 +83,9 @@ func (t *textReader) logLine(line string, at Place) bool {
 	if t.dumpLine(line, at) {
 		return true
 	}
+	if i := strings.Index(line, `{"ts":`); i > 0 && json.Valid([]byte(line[i:])) {
+		return t.jsonLog(item{json.RawMessage(line[i:]), func(int) Place { return at }}.parse())
+	}
 	if m := isKlog(line); m != nil {
 		when, text := logTime("0102 15:04:05", line[m[4]:m[5]], time.Microsecond), brief(line[m[2]:])
 		t.klog(t.joined(strings.TrimRight(line[m[1]:], "`"), at, complete), when, at, text)
@@ -139,18 +145,21 @@ func complete(text string) bool {
 	return !open || strings.Contains("\n"+value, "\n >") || strings.Contains("\n"+value, "\n>")
 }
 
-// logTime returns a time of a log, whose year is 2000 until the year is known.
+// noYear is the year of times of a log until the year is known.
+const noYear = 2000
+
+// logTime returns a time of a log without a year.
 func logTime(layout, text string, within time.Duration) Moment {
 	at, err := time.Parse(layout, text)
 	if err != nil {
 		return Moment{}
 	}
-	return Moment{at.AddDate(2000, 0, 0), within}
+	return Moment{at.AddDate(noYear, 0, 0), within}
 }
 
 func (t *textReader) addLog(f *Fact) {
 	f.Source, f.Last = FromLog, f.When
-	if (f.Pod != nil || f.Reason == "SystemOOM") && t.add(f) && f.When.Known() {
+	if (f.Pod != nil || f.Reason == "SystemOOM") && t.add(f) && f.When.Known() && f.When.At.Year() == noYear {
 		t.logTimes = append(t.logTimes, f)
 	}
 }
@@ -164,6 +173,51 @@ func (t *textReader) klog(body string, when Moment, at Place, text string) {
 		return
 	}
 	title, values := keyValues(body)
+	t.structured(f, title, values)
+}
+
+// jsonLog reads a line of a log in JSON (--logging-format=json of the kubelet). It returns false
+// for other objects.
+func (t *textReader) jsonLog(o *object) bool {
+	var milliseconds float64
+	if json.Unmarshal(o.fields["ts"], &milliseconds) != nil || o.text("msg") == "" || o.fields["caller"] == nil {
+		return false
+	}
+	values := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(o.fields)) {
+		var text string
+		var pods []podOfLog
+		raw := o.fields[key]
+		switch {
+		case json.Unmarshal(raw, &text) == nil:
+			values[key] = text
+		case json.Unmarshal(raw, &pods) == nil:
+			for _, p := range pods {
+				values[key] += p.Namespace + "/" + p.Name + " "
+			}
+		default:
+			var pod podOfLog
+			json.Unmarshal(raw, &pod) // anything else has no name
+			values[key] = string(raw)
+			if pod.Name != "" {
+				values[key] = pod.Namespace + "/" + pod.Name
+			}
+		}
+	}
+	f := &Fact{Place: o.at, Count: 1, Text: brief(string(o.whole))}
+	if at := time.UnixMicro(int64(milliseconds * 1000)).UTC(); plausible(at) {
+		f.When = Moment{at, time.Microsecond}
+	}
+	t.structured(f, o.text("msg"), values)
+	return true
+}
+
+// podOfLog is a pod in a line of a log in JSON.
+type podOfLog struct{ Name, Namespace string }
+
+// structured reads a line that consists of a title, and keys with values.
+func (t *textReader) structured(f *Fact, title string, values map[string]string) {
+	at := f.Place
 	f.Container, f.Probe = values["containerName"], trace.Probe(strings.ToLower(values["probeType"]+values["probe"]))
 	result, isProbe := results[strings.TrimPrefix(title, "Probe ")]
 	event := plegOf.FindStringSubmatch(values["event"])

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -288,10 +289,21 @@ func (r *reader) object(o *object, kind, change string, depth int) bool {
 	case isList || len(o.items) > 0 && len(o.fields) == 0:
 	case o.fields["object"] != nil && o.text("type") != "":
 		return r.object(item{o.fields["object"], func(int) Place { return o.at }}.parse(), "", o.text("type"), depth+1)
-	case r.event(o, kind, columns{}, change, 0), r.part(o, kind, change):
+	case r.event(o, kind, columns{}, change, 0), r.part(o, kind, change), r.text.jsonLog(o), r.wrapped(o, depth):
 	default:
 		r.others[cmp.Or(kind, "an object without a kind")]++
 		return false
 	}
 	return true
+}
+
+// wrapped uses the events in an object that a tool puts around them: an entry of a log, or a
+// document of a search index. It returns false if there are none.
+func (r *reader) wrapped(o *object, depth int) (used bool) {
+	for _, key := range slices.Sorted(maps.Keys(o.fields)) {
+		if raw := o.fields[key]; raw[0] == '{' && bytes.Contains(raw, []byte(`"involvedObject"`)) {
+			used = r.object(item{raw, func(int) Place { return o.at }}.parse(), "", "", depth+1) || used
+		}
+	}
+	return used
 }

@@ -66,7 +66,8 @@ func theOnly[T comparable](list []T, fits func(T) bool) (found T) {
 }
 
 // assigned matches a message that names the pod and its node.
-var assigned = regexp.MustCompile(`^Successfully assigned (?:([a-z0-9][-a-z0-9]*)/)?([a-z0-9][-a-z0-9.]*) to (\S+)`)
+var assigned = regexp.MustCompile(`^(?:Successfully assigned|Marking for deletion Pod) (?:([a-z0-9][-a-z0-9]*)/)?` +
+	`([a-z0-9][-a-z0-9.]*)(?: to (\S+)|$)`)
 
 // namesOf returns the names that messages give to the pods of rows that name none. A name of "?"
 // stands for several.
@@ -105,7 +106,7 @@ func (r *reader) nameUnnamed() {
 		to := cmp.Or(theOnly(r.rec.Pods, func(o *Pod) bool { return !o.Unnamed && o.Place.File == p.Place.File }),
 			theOnly(r.rec.Pods, func(o *Pod) bool { return !o.Unnamed }))
 		switch {
-		case name.Name == "?" || name.Name != "" && to != nil && to.Name != name.Name:
+		case name.Name == "?":
 			to = nil
 		case name.Name != "":
 			if to = r.pod(name.Namespace, name.Name, "", p.Place); to != nil {

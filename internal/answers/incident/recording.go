@@ -181,6 +181,9 @@ type Fact struct {
 	// Age is how long before the text was printed the pod was created (of a row), or the event last
 	// occurred. The true age is less than AgeWithin more, which is zero if the age is unknown.
 	Age, AgeWithin time.Duration `json:"-"`
+	// Ago is how long before a row was printed the last restart was, and likewise less than
+	// AgoWithin more.
+	Ago, AgoWithin time.Duration `json:"-"`
 	// Aged says that When and Last count back from the moment at which a text was printed, and that
 	// nothing dates this moment: do not compare them with dates.
 	Aged bool `json:"-"`

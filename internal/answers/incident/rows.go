@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // kinds are objects of the cluster, in the column KIND of kubectl 1.12 and 1.13. Events of others
@@ -55,7 +56,7 @@ func (t *textReader) row(f *Fact, left columns, line string, right []word) bool 
 	switch kind := strings.ToLower(left.kind); {
 	case kind == "node" && f.Reason == "SystemOOM":
 		left.kind = "Node"
-	case !isPodKind(kind):
+	case !isPodKind(kind) && !ofWorkload[f.Reason]:
 		t.others["Event of "+left.kind]++
 		return true
 	}
@@ -97,6 +98,7 @@ func (t *textReader) completeRow(f *Fact, left *columns, line string, right []wo
 		}
 		return rest, len(left.names) < 2
 	case isAge(next): // describe from 1.8 on
+		t.inOrder(f, parseAge(next))
 		left.kind, left.name, left.namespace, left.ages = "Pod", "", "", []age{parseAge(next)}
 		left.count, f.AtLeast = max(left.count, 1), false
 		if m := repeated.FindStringSubmatch(rest); m[1] != "" {
@@ -109,9 +111,34 @@ func (t *textReader) completeRow(f *Fact, left *columns, line string, right []wo
 		left.kind, left.name = next, ""
 		return rest, true
 	}
+	if start, _, strong := spokenIn(message); strong && start > 0 { // behind own columns
+		between := columnsOf(split(message[:start], nil))
+		left.count, f.AtLeast = max(left.count, between.count), between.count == 0
+		if between.count == 0 || len(between.ages) > 1 { // otherwise it is only that of the first occurrence
+			left.ages = between.ages
+		}
+		message = message[start:]
+	}
+	if sender.MatchString(next) {
+		message = afterSource(message)
+	}
 	is = terms[f.Reason] && (next != "" || left.unknown+len(left.names) == 0) // columns of a person, or cut off
 	left.kind, left.name, left.namespace = "Pod", "", ""
 	return message, is
+}
+
+// inOrder begins another table if an event is older than the one above it: kubectl describe prints
+// the events of the kubelet in the order in which they last occurred (describeEvents in
+// k8s.io/kubectl/pkg/describe/describe.go).
+func (t *textReader) inOrder(f *Fact, last age) {
+	if t.section == nil || len(t.section.facts) == 0 || strings.HasSuffix(f.Reason, "Scheduled") ||
+		strings.HasSuffix(f.Reason, "Scheduling") {
+		return
+	}
+	above := t.section.facts[len(t.section.facts)-1].ages[1]
+	if above.known && last.at > above.at+above.unit+last.unit+time.Minute { // people reorder some, too
+		t.section = nil
+	}
 }
 
 var (
@@ -125,6 +152,13 @@ var (
 	source = regexp.MustCompile(`^(?:\{[^}]*\}|[a-z0-9][-a-z0-9.]*,\s+\S+|<unknown>` +
 		`|[a-z0-9](?:[-a-z0-9./]*[a-z0-9])?|[a-z0-9][-a-z0-9]*\.[-\w./]*\w)(?:\s+|$)`)
 )
+
+// ofWorkload has the reasons of events about a workload that say why it has no pods. They count as
+// events of a pod with its name.
+var ofWorkload = wordSet(`FailedCreate BackoffLimitExceeded`)
+
+// sender matches components of Kubernetes that send events.
+var sender = regexp.MustCompile(`^(?:kubelet|default-scheduler|[a-z]+(?:-[a-z]+)*-controller|cluster-autoscaler|multus)$`)
 
 // podPrefix matches the pod that a controller names before the message of an event of the kubelet.
 var podPrefix = regexp.MustCompile(`^Pod ([a-z0-9][-a-z0-9.]*): `)
@@ -156,8 +190,10 @@ func (t *textReader) place(f *Fact, left columns) {
 	} else if left.name != "" {
 		f.Pod = t.reader.pod(left.namespace, left.name, left.uid, f.Place)
 		t.pod = f.Pod
-	} else if t.describe == nil || !t.describe.other {
+	} else if d := t.describe; d == nil || !d.other {
 		f.Pod = t.ofRow(f)
+	} else if ofWorkload[f.Reason] {
+		f.Pod = t.reader.pod(d.pod.Namespace, d.pod.Name, "", f.Place)
 	}
 	if f.Pod == nil && left.kind != "Node" {
 		return
@@ -232,6 +268,8 @@ func (t *textReader) statusRow(line string, before []word, m []string, at Place)
 	}
 	f.ages[0] = parseAge(m[5])
 	f.Age, f.AgeWithin = f.ages[0].at, f.ages[0].unit
+	ago := parseAge(m[4])
+	f.Ago, f.AgoWithin = ago.at, ago.unit
 	if gates := lastColumn.FindStringSubmatch(line); gates != nil && gates[1] != m[1] {
 		f.Message = "readiness gates " + gates[1]
 	}

@@ -107,6 +107,9 @@ func (t *textReader) joined(text string, at Place, done func(text string) bool) 
 // line that a terminal wrapped.
 func (t *textReader) continues(f *Fact, line string) {
 	switch {
+	case t.width < wrapWidth && ofOneLine[f.Reason]: // what a person writes below it
+		t.skip(Place{t.file, t.at(t.next).Line - 1}, line)
+		return
 	// or in the middle of a word
 	case t.width >= wrapWidth && line[0] != ' ' && line[0] != '\t' && (line[0] < 'A' || line[0] > 'Z'):
 	default:
@@ -115,6 +118,9 @@ func (t *textReader) continues(f *Fact, line string) {
 	f.Message += strings.TrimSpace(line)
 	t.event, t.width = f, len(line)
 }
+
+// ofOneLine has the reasons of events whose messages are short sentences.
+var ofOneLine = wordSet(`BackOff Killing Created Started Pulling Pulled Scheduled`)
 
 // flush ends a text: the next one has its own pod and its own clock.
 func (t *textReader) flush() {

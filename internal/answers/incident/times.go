@@ -90,7 +90,7 @@ func (r *reader) dates() (started map[anchor]Moment, created map[*Pod]time.Time,
 	started, created = map[anchor]Moment{}, map[*Pod]time.Time{}
 	ended := map[anchor]*Fact{}
 	for _, f := range r.rec.Facts {
-		if f.Source != FromLog && f.When.Known() {
+		if (f.Source != FromLog || f.When.At.Year() != noYear) && f.When.Known() {
 			newest = latest(newest, f.When.End(), f.Last.End())
 		}
 		switch {

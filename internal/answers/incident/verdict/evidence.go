@@ -56,6 +56,7 @@ type kubeletLog struct {
 	probes    bool             // failed ones
 	restarted bool             // a kubelet
 	starved   []*incident.Fact // a node was out of memory
+	rows      []*incident.Fact // the newest one of each pod
 }
 
 // forgotten returns the line of a log that says that a new kubelet does not know whether a pod is
@@ -227,6 +228,7 @@ var causeOf = byWord(map[Cause]string{
 	PostStartHook: "PostStartHookError FailedPostStartHook",
 	Sandbox: "CreatePodSandboxError FailedCreatePodSandBox FailedCreatePodSandbox FailedPodSandBoxStatus " +
 		"NetworkNotReady",
+	Rejected:      "BackoffLimitExceeded",
 	Unschedulable: "FailedScheduling",
 	Volume:        "FailedMount FailedAttachVolume FailedMapVolume",
 	Node:          "Unknown ContainerStatusUnknown NodeLost",
@@ -250,24 +252,28 @@ type wordsOf []struct {
 
 var (
 	mountFailures = wordsOf{
-		{regexp.MustCompile(`couldn't find key|(configmap|secret).*(not found|non-existent config key)`),
+		{regexp.MustCompile(`(?i)couldn't find key|(configmap|secret).*(not found|non-existent config key)`),
 			Configuration},
 	}
 	startFailures = wordsOf{
 		{regexp.MustCompile(
 			`pull(ing)? image|ErrImage(NeverPull|Pull)|ImagePullBackOff|InvalidImageName|inspect image|` +
 				`image can't be pulled`), Image},
-		{regexp.MustCompile(`couldn't find key|CreateContainerConfigError|(secret|configmap|ConfigMap).*not found`),
-			Configuration},
+		{regexp.MustCompile(`(?i)couldn't find key|CreateContainerConfigError|(secret|configmap).*not found|` +
+			`run as ?(non-)?root|runAsUser`), Configuration},
 		{regexp.MustCompile(`CrashLoopBackOff|Back-off restarting|restarting failed`), "BackOff"},
 		{regexp.MustCompile(`FailedMount|volumes`), Volume},
-		{regexp.MustCompile(`StartContainer|start container|failed to create|OCI runtime|RunContainerError|` +
+		{regexp.MustCompile(`^Error: |StartContainer|start container|failed to create|OCI runtime|RunContainerError|` +
 			`CreateContainerError|Error response from daemon|executable file not found`), CannotStart},
 	}
+	// those of the controllers of workloads (pkg/controller/controller_utils.go and
+	// pkg/controller/statefulset/stateful_pod_control.go at v1.37.2); up to 2015 that of a container
+	creations = append(wordsOf{{regexp.MustCompile(`^Error creating: |(?i)^create Pod \S+ in |is forbidden: `), Rejected}},
+		startFailures...)
 	messages = map[string]wordsOf{"FailedMount": mountFailures, "FailedAttachVolume": mountFailures,
 		"FailedMapVolume": mountFailures, "BackOff": startFailures, "Failed": startFailures,
 		"FailedSync":  startFailures,
-		"FailedStart": startFailures, "FailedCreate": startFailures}
+		"FailedStart": startFailures, "FailedCreate": creations}
 	kills = map[incident.Cause]Cause{incident.ByLiveness: LivenessProbe, incident.ByStartup: StartupProbe,
 		incident.ByHook: PostStartHook, incident.ByDeletion: Removed,
 		incident.ByChange: Changed}

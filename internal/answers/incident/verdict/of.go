@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"strings"
 
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/trace"
@@ -16,6 +17,12 @@ func Of(rec *incident.Recording) *Report {
 	for _, p := range rec.Pods {
 		if forgotten(p) != nil {
 			forgetful++
+		}
+		for _, f := range slices.Backward(p.Facts) {
+			if f.Kind == incident.Row {
+				log.rows = append(log.rows, f)
+				break
+			}
 		}
 		log.probes = log.probes || slices.ContainsFunc(p.Facts,
 			func(f *incident.Fact) bool { return f.Kind == incident.ProbeRun && f.Result == trace.Failure })
@@ -39,6 +46,7 @@ func Of(rec *incident.Recording) *Report {
 	if report.Verdicts = nameUnnamed(report.Verdicts); len(report.Verdicts) == 0 {
 		report.Verdicts = []Verdict{nothing(rec)}
 	}
+	waitTogether(report.Verdicts)
 	addNext(rec, report.Verdicts)
 	slices.SortStableFunc(report.Verdicts, func(a, b Verdict) int { return slices.Compare(a.order(), b.order()) })
 	return report
@@ -62,6 +70,35 @@ func nameUnnamed(list []Verdict) []Verdict {
 	return list
 }
 
+// generated matches the end of the name of a pod that its workload adds.
+var generated = regexp.MustCompile(`(?:-[bcdfghjklmnpqrstvwxz2456789]{6,10})?-(?:[bcdfghjklmnpqrstvwxz2456789]{5}|\d+)$`)
+
+// workloadOf returns the name of a pod without what its workload adds.
+func workloadOf(p *incident.Pod) string {
+	return p.Namespace + "/" + generated.ReplaceAllString(p.Name, "")
+}
+
+// waitTogether says of pods that wait for what most likely stops another pod of their workload,
+// of which a text has the reason.
+func waitTogether(list []Verdict) {
+	stops := []Cause{Image, Configuration, Volume, Sandbox, Unschedulable}
+	for i := range list {
+		v := &list[i]
+		if v.Cause != Waiting || v.Sure != Open || v.Pod.Unnamed {
+			continue
+		}
+		for _, o := range list {
+			if slices.Contains(stops, o.Cause) && o.Sure == Certain && !o.Pod.Unnamed &&
+				workloadOf(o.Pod) == workloadOf(v.Pod) {
+				v.Sentence = strings.TrimSuffix(v.Sentence, ", and the text does not say for what.") +
+					", most likely for the same as " + o.Pod.Name + "."
+				v.Cause, v.Sure = o.Cause, Likely
+				break
+			}
+		}
+	}
+}
+
 // calm says how little trouble a cause is. Others are the most.
 var calm = map[Cause]int{NotReady: 1, ReadinessGate: 1, Failing: 1, Waiting: 2, Removed: 2, Nothing: 3, NoFacts: 3}
 
@@ -69,7 +106,7 @@ var calm = map[Cause]int{NotReady: 1, ReadinessGate: 1, Failing: 1, Waiting: 2, 
 // now has less; how sure it is; whether a class explains it; and the restarts.
 func (v *Verdict) order() []int {
 	trouble := calm[v.Cause]
-	if v.readyNow && v.Sure == Open {
+	if v.readyNow && (v.Sure == Open || v.Cause == Node) {
 		trouble = max(trouble, 2)
 	}
 	return []int{trouble, slices.Index([]Sure{Certain, Likely, Open}, v.Sure), -min(len(v.Class), 1), -v.Restarts}
@@ -81,15 +118,24 @@ var warns = regexp.MustCompile(`\bWarning\b|(?i)unhealthy|probe (failed|errored)
 // nothing is the verdict on a recording without trouble, or without facts.
 func nothing(rec *incident.Recording) Verdict {
 	r := certain(Nothing)
+	warned := func(f *incident.Fact) bool {
+		return f.Type == "Warning" && f.Kind == incident.Event || warns.MatchString(f.Message)
+	}
+	warning := slices.IndexFunc(rec.Facts, warned)
+	unread := slices.IndexFunc(rec.Unread, func(u incident.Unread) bool { return warns.MatchString(u.Text) })
 	switch {
 	case len(rec.Facts) == 0:
 		r = certain(NoFacts).open()
 	case !slices.ContainsFunc(rec.Pods, func(p *incident.Pod) bool { return len(p.Facts) > 0 && !allReady(p) }):
 		r.saying("all well")
-	case !slices.ContainsFunc(rec.Unread, func(u incident.Unread) bool { return warns.MatchString(u.Text) }) &&
-		!slices.ContainsFunc(rec.Facts, func(f *incident.Fact) bool { return warns.MatchString(f.Message) }) &&
-		slices.ContainsFunc(rec.Facts,
-			func(f *incident.Fact) bool { return f.Kind == incident.Event && f.Reason == "Started" }):
+	case warning >= 0:
+		r.saying("warning alone").open()
+		r.proof, r.what = rec.Facts[warning:][:1], firstLine(cmp.Or(rec.Facts[warning].Message, rec.Facts[warning].Reason), 160)
+	case unread >= 0:
+		r.saying("warning alone").open()
+		r.what = firstLine(rec.Unread[unread].Text, 160)
+	case slices.ContainsFunc(rec.Facts,
+		func(f *incident.Fact) bool { return f.Kind == incident.Event && f.Reason == "Started" }):
 		r.saying("no trouble").likely() // a probe or an exit would have left events
 	default:
 		r.saying("no trouble").open()

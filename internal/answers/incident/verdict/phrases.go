@@ -45,6 +45,31 @@ func parsePhrases(file string) map[string]phrase {
 	return all
 }
 
+// startProblems have the names of the phrases for the words of the message that says why a
+// container does not start. The first that fits counts; an empty name stands for the cause itself.
+var startProblems = []struct {
+	cause Cause
+	words *regexp.Regexp
+	name  string
+}{
+	{Configuration, regexp.MustCompile(`(?i)run as ?(non-)?root|runAsUser|non-root`), "run as root"},
+	{Configuration, regexp.MustCompile(`(?i)not found|couldn't find|non-existent|no such`), ""},
+	{Configuration, regexp.MustCompile(``), "configuration open"},
+	{CannotStart, regexp.MustCompile(`(?i)deadline ?exceeded|timed? ?out`), "not started in time"},
+	{CannotStart, regexp.MustCompile(`(?i)exec|mount|command|entrypoint|permission|no such file|not a directory|chdir`), ""},
+	{CannotStart, regexp.MustCompile(``), "cannotStart open"},
+}
+
+// wordsFor returns the name of the phrase for a cause with a message, or nothing.
+func wordsFor(cause Cause, message string) string {
+	for _, p := range startProblems {
+		if p.cause == cause && p.words.MatchString(message) {
+			return p.name
+		}
+	}
+	return ""
+}
+
 // imageProblems have the names of the phrases that say why an image cannot be pulled, by words of
 // the message.
 var imageProblems = []struct {

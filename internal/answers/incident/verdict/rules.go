@@ -29,8 +29,8 @@ type ruling struct {
 // rules are tried in this order. The first that decides counts: facts that name the cause come
 // first, memory before probes; then what excludes a probe; then strong evidence.
 var rules = []func(*evidence) *ruling{
-	evicted, named, cannotStart, killed, replaced, starved, completed, nodeNotReady, notStopped, removed, nodeGone,
-	tooYoung, probeExcluded, inLog, fitsWindow, restarted, failing, notReady, gated, harmless, waits, kubeletRestarted,
+	evicted, rejected, named, cannotStart, killed, replaced, starved, completed, nodeNotReady, notStopped, removed, nodeGone,
+	tooYoung, probeExcluded, inLog, fitsWindow, together, restarted, failing, notReady, gated, harmless, waits, kubeletRestarted,
 }
 
 func judge(e *evidence) *ruling {
@@ -89,8 +89,8 @@ func byProbe(of trace.Probe) Cause { return Cause(of) + "Probe" }
 // removed a pod from its node.
 var evictions = map[string]string{"Evicted": "evicted", "Preempted": "preempted",
 	"Preempting":             "preempted by kubelet",
-	"TaintManagerEviction":   "evicted",
-	"NodeControllerEviction": "evicted", "ExceededGracePeriod": "evicted", "DisruptionTarget": "evicted",
+	"TaintManagerEviction":   "evicted by taint",
+	"NodeControllerEviction": "evicted by taint", "ExceededGracePeriod": "evicted", "DisruptionTarget": "evicted",
 	"DeadlineExceeded": "stopped with pod", "NodeShutdown": "refused by node",
 	"Terminated": "stopped with pod"} // by a node that shuts down
 
@@ -103,7 +103,27 @@ func evicted(e *evidence) *ruling {
 	if f == nil || e.init && e.finished() { // it had done its work before
 		return nil
 	}
-	return certain(Removed, f).saying(evictions[f.Reason])
+	r := certain(Removed, f).saying(evictions[f.Reason])
+	if r.words == "evicted" && f.Message == "" {
+		r.words = "evicted bare"
+	}
+	return r
+}
+
+// rejected: the API server does not take the pods of a workload, or its pods have failed too often.
+func rejected(e *evidence) *ruling {
+	t, has := e.of.events[Rejected]
+	switch {
+	case !has || e.of.startedAfter(t.fact):
+		return nil
+	case t.fact.Reason == "BackoffLimitExceeded":
+		return certain(Unknown, t.fact).open().saying("backoff limit")
+	}
+	r := certain(Rejected, t.fact)
+	if r.what = "its workload"; !e.pod.Unnamed {
+		r.what = e.pod.Name
+	}
+	return r
 }
 
 // find returns the first fact about the pod for which a function is true, or nil.
@@ -264,6 +284,9 @@ func killed(e *evidence) *ruling {
 		started.count-1 > 2*e.kills() {
 		r.what = fmt.Sprintf("%d times", started.count-1-e.kills())
 		r.words = "killed and more"
+	} else if backOff := e.events["BackOff"].fact; backOff != nil && r.proof[0].Last.Known() &&
+		backOff.Last.At.Sub(r.proof[0].Last.End()) > longestBackOff {
+		r.words = "killed and since"
 	}
 	return r
 }
@@ -385,9 +408,39 @@ func nodeGone(e *evidence) *ruling {
 	case !replaced || e != e.of:
 		return nil
 	case stopped != nil, e.count("BackOff") == 0 && (!e.exits || e.finished()):
-		return certain(Node, sandbox.fact, stopped).likely().saying("sandbox replaced")
+		r := certain(Node, sandbox.fact, stopped).likely().saying("sandbox replaced")
+		if in, _ := span(sandbox.fact); sandbox.count > 2 {
+			r.words, r.what = "sandbox replaced often", often(sandbox.count, in)
+		}
+		return r
 	}
 	return nil
+}
+
+// together: most pods of a list, of several workloads, restarted last within minutes, and are ready
+// since.
+func together(e *evidence) *ruling {
+	const apart, workloads = 3 * time.Minute, 4
+	row := e.row
+	if row == nil || row.AgoWithin == 0 || row.AgoWithin > time.Hour || e.ready != "true" || e.end != nil ||
+		len(e.failures) > 0 || e.count("BackOff") > 0 {
+		return nil
+	}
+	old, names := 0, map[string]bool{}
+	for _, o := range e.log.rows {
+		if o.Age > row.Ago && o.Value != "" {
+			old++
+		}
+		if o.AgoWithin > 0 && (o.Ago-row.Ago).Abs() <= apart+max(o.AgoWithin, row.AgoWithin)-time.Second {
+			names[workloadOf(o.Pod)] = true
+		}
+	}
+	if len(names) < workloads || 3*len(names) < 2*old {
+		return nil
+	}
+	r := certain(Node, row).likely().saying("restarted together")
+	r.what = round(row.Ago)
+	return r
 }
 
 // tooYoung: probes would have taken longer for as many restarts.
@@ -703,13 +756,14 @@ func gated(e *evidence) *ruling {
 			what = "the condition " + name
 		}
 	}
+	if named != nil {
+		what = "the condition " + named[1]
+	}
 	switch {
 	case e == e.of && gates && set != all && e.ready == "true":
 		proof = row
 	case e != e.of || proof.Value != "False" || named == nil && condition("ContainersReady").Value != "True":
 		return nil
-	case named != nil:
-		what = "the condition " + named[1]
 	}
 	r := certain(ReadinessGate, proof)
 	r.what = what

@@ -35,7 +35,7 @@ func TestNoMoreThanTheTextProves(t *testing.T) {
 		{"a warning that has an age of another form", `
   Normal   Started    7m42s                    kubelet  Started container store
   Warning  Unhealthy  **2m52s (x13 over 6m42s)  kubelet  Readiness probe failed: HTTP probe failed with statuscode: 503**
-`, "", verdict.Nothing, verdict.Open, "no trouble"},
+`, "store", verdict.NotReady, verdict.Likely, "is most likely not ready"},
 		{"a failure before the pod was there is no sign of a restart", `
   Normal   Scheduled  38s                default-scheduler  Successfully assigned default/web-1 to node-1
   Normal   Pulled     32s                kubelet            Successfully pulled image "web:1"

@@ -26,6 +26,7 @@ const (
 	Configuration Cause = "configuration" // a secret, a config map or a key is missing
 	CannotStart   Cause = "cannotStart"   // the runtime cannot start the command or its mounts
 	PostStartHook Cause = "postStartHook" // the hook failed, and the kubelet killed the container
+	Rejected      Cause = "rejected"      // the API server does not take the pods of a workload
 	Unschedulable Cause = "unschedulable" // no node takes the pod
 	Volume        Cause = "volume"        // a volume cannot be mounted
 	Sandbox       Cause = "sandbox"       // the network or the sandbox of the pod cannot be made

@@ -45,6 +45,9 @@ func write(e *evidence, r *ruling) Verdict {
 		v.Class = w.failure.class
 	}
 	w.setValues()
+	if r.words == "" {
+		r.words = wordsFor(r.cause, w.message())
+	}
 	p := cmp.Or(phrases[r.words], phrases[string(r.cause)+" "+string(r.sure)], phrases[string(r.cause)])
 	v.Sentence = w.values.Replace(p.sentence)
 	if rest, unnamed := strings.CutPrefix(v.Sentence, "the "); unnamed {
@@ -156,6 +159,9 @@ func (w *writer) setValues() {
 	before := e.restarted() || e.end != nil && e.end.Previous
 	previous := option("--previous", "", before && w.r.cause != NotReady && w.r.cause != Changed)
 	who := cmp.Or(v.Container, name, "the container")
+	if e.init && v.Container != "" {
+		who = "the init container " + v.Container
+	}
 	list := []string{"{name}", who, "{pod}", cmp.Or(name, "the pod"), "{probe}", string(w.r.probe),
 		"{by}", e.suspect(w.r.probe), "{what}", w.r.what,
 		"{kills}", times(v.Kills), "{restarts}", times(e.restarts), "{often}", w.howOften(),
@@ -244,12 +250,21 @@ func (w *writer) message() (message string) {
 			message = o.Message
 		}
 	}
-	message, _, _ = strings.Cut(message, " preemption: ")        // which repeats the reason
+	message, _, _ = strings.Cut(message, " preemption: ") // which repeats the reason
+	message, _, _ = strings.Cut(message, " (pod: \"")
 	if _, output, is := strings.Cut(message, "\nOutput: "); is { // of mount
 		message = output
 	}
+	if w.r.cause == Rejected { // people wrap it
+		message = strings.Join(strings.Fields(message), " ")
+		for _, before := range []string{"Error creating: ", "failed error: ", " is forbidden: "} {
+			if _, reason, is := strings.Cut(message, before); is {
+				message = reason
+			}
+		}
+	}
 	message = strings.TrimPrefix(firstLine(message, 4000), "Error: ")
-	for len(message) > 110 { // the last part of a chain of errors says what is wrong
+	for len(message) > 110 && w.r.words != "evicted" && w.r.cause != Rejected { // the last part of a chain of errors says what is wrong
 		_, rest, more := strings.Cut(message, ": ")
 		if !more || len(rest) < 20 {
 			break
@@ -377,9 +392,8 @@ const burst = 25
 // restarts compares kills with restarts.
 func (w *writer) restarts() string {
 	kills, restarts, row := w.v.Kills, w.e.restarts, w.e.row
-	backOff, kill := w.e.events["BackOff"].fact, w.e.events[w.r.cause].fact
 	switch {
-	case kills == 0 || w.r.words == "killed and more":
+	case kills == 0 || strings.HasPrefix(w.r.words, "killed and"):
 	case kills == restarts && restarts > 1:
 		return fmt.Sprintf("Each of its %d restarts was such a kill.", restarts)
 	case kills < restarts && restarts > 1 && row != nil && row.AgeWithin > 0 && row.Age < time.Hour:
@@ -388,8 +402,6 @@ func (w *writer) restarts() string {
 	case kills < restarts && restarts > 1:
 		return fmt.Sprintf("It has restarted %s times. For the others the text has no event: events expire after "+
 			"an hour.", printable.Thousands(restarts))
-	case backOff != nil && kill.Last.Known() && backOff.Last.At.Sub(kill.Last.End()) > longestBackOff:
-		return "It has ended again since the last kill, and the text does not say how."
 	}
 	return ""
 }
