@@ -126,7 +126,9 @@ func (t *textReader) endBlock() {
 		t.pod = t.reader.pod(b.fields["namespace"], name, "", at)
 	default:
 		for _, line := range b.lines {
-			t.skip(line.Place, line.Text)
+			if !t.spokenEnd(line.Text, line.Place) {
+				t.skip(line.Place, line.Text)
+			}
 		}
 	}
 }

@@ -36,7 +36,7 @@ var (
 	dumped          = regexp.MustCompile(`(?:INFO: |\] )([a-z0-9][-a-z0-9.]*) started at .* container statuses recorded\)$`)
 	dumpedContainer = regexp.MustCompile(`(?:INFO: |\] )\s*(?:Init container|Container) (\S+) ready: (true|false), restart count (\d+)$`)
 
-	podName = regexp.MustCompile(`(?:^|[^-._a-z0-9])([a-z0-9][-a-z0-9.]*)_([a-z0-9][-a-z0-9]*)\(([^)]*)\)`)
+	podName = regexp.MustCompile(`(?:^|[^-._a-z0-9])([a-z0-9][-a-z0-9.]*)_([a-z0-9][-a-z0-9]*)\((?:([^)]*)\))?`)
 	// sandboxName matches the name of a sandbox in a runtime: that of the pod, its namespace, its
 	// UID and a number, as in containerd (makeSandboxName in internal/cri/server/helpers.go), and
 	// with k8s before it in dockershim and CRI-O.
@@ -55,12 +55,12 @@ var (
 		`(?: \(\w+\))?(?::\s?(?P<output>.*))?$`)
 	oldLines = []*regexp.Regexp{
 		oldProbe,
-		regexp.MustCompile(`^(?P<title>SyncLoop \(container unhealthy\)): "(?P<pods>[^"]*)"`),
+		regexp.MustCompile(`^(?P<title>SyncLoop \(container unhealthy\)): "(?P<pods>[^"]*)`),
 		regexp.MustCompile(`^(?P<title>SyncLoop \(PLEG\)): "(?P<pods>[^"]*)", event: (?P<event>.*)`),
 		regexp.MustCompile(`^(?P<title>Killing container) "(?P<containerID>[^"]*)" with (?:a )?(?P<gracePeriod>\d+)[ -]second`),
 		regexp.MustCompile(`^(?P<title>Error syncing pod) \S+ \("?(?P<pods>[^"]*?)"?\), skipping: (?P<err>.*)`),
 		regexp.MustCompile(
-			`^SyncLoop \((?P<title>ADD|UPDATE|DELETE|REMOVE|RECONCILE)(?:, "[^"]*")?\): "(?P<pods>[^"]*)"`),
+			`^SyncLoop \((?P<title>ADD|UPDATE|DELETE|REMOVE|RECONCILE)(?:, "[^"]*")?\): "(?P<pods>[^"]*)`),
 		regexp.MustCompile(`[Bb]ack-off (?P<backOff>\S+) restarting failed container=(?P<containerName>\S+) ` +
 			`pod=(?P<pods>[^_\s]+_\S+\))`),
 	}

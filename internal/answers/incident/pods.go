@@ -61,6 +61,9 @@ func (r *reader) part(o *object, kind, change string) bool {
 	if o.fields["restartCount"] != nil || o.fields["lastState"] != nil ||
 		bytes.HasPrefix(o.fields["state"], []byte("{")) {
 		statuses = append(statuses, own)
+	} else if bytes.HasPrefix(slices.Concat(o.fields["terminated"], o.fields["waiting"]), []byte("{")) {
+		json.Unmarshal(o.whole, &own.LastTerminationState) // a state alone
+		statuses = append(statuses, own)
 	}
 	var p *Pod
 	switch {

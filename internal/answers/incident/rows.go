@@ -122,6 +122,10 @@ func (t *textReader) completeRow(f *Fact, left *columns, line string, right []wo
 	if sender.MatchString(next) {
 		message = afterSource(message)
 	}
+	if m := counted.FindStringSubmatchIndex(message); m != nil {
+		left.count, f.AtLeast = max(count0(message[m[2]:m[3]]), 1), false
+		message = strings.TrimSpace(message[:m[0]] + message[m[1]:])
+	}
 	is = terms[f.Reason] && (next != "" || left.unknown+len(left.names) == 0) // columns of a person, or cut off
 	left.kind, left.name, left.namespace = "Pod", "", ""
 	return message, is
@@ -144,6 +148,8 @@ func (t *textReader) inOrder(f *Fact, last age) {
 var (
 	// repeated matches how often an event of kubectl describe occurred, and since when.
 	repeated = regexp.MustCompile(`^(?:\(x(\d+) over ([^\s)]+)\)?\s*)?`)
+	// counted matches the same in a row whose columns a person has arranged.
+	counted = regexp.MustCompile(`\(x(\d+)(?: over [^\s)]+)?\)`)
 	// wide matches the columns that get events -o wide adds: SUBOBJECT and SOURCE before the
 	// message, FIRST SEEN, COUNT and NAME after it.
 	wide = regexp.MustCompile(`^(?:spec\.\w+\{(.*?)\}\s+)?(.*?)\s+(\w+)\s+(\d{1,9})\s+\S+\.[0-9a-f]{8,}$`)

@@ -91,11 +91,14 @@ var evictions = map[string]string{"Evicted": "evicted", "Preempted": "preempted"
 	"Preempting":             "preempted by kubelet",
 	"TaintManagerEviction":   "evicted by taint",
 	"NodeControllerEviction": "evicted by taint", "ExceededGracePeriod": "evicted", "DisruptionTarget": "evicted",
-	"DeadlineExceeded": "stopped with pod", "NodeShutdown": "refused by node",
+	"DeadlineExceeded": "stopped with pod", "NodeShutdown": "shutdown",
 	"Terminated": "stopped with pod"} // by a node that shuts down
 
 // evicted: the status or an event says so.
 func evicted(e *evidence) *ruling {
+	if f := e.find(refused); f != nil {
+		return certain(Removed, f).saying("refused by node")
+	}
 	f := e.find(func(f *incident.Fact) bool {
 		return evictions[f.Reason] != "" && (f.Kind != incident.Condition || f.Value == "True") &&
 			!strings.HasPrefix(f.Message, "Cancelling")
@@ -108,6 +111,15 @@ func evicted(e *evidence) *ruling {
 		r.words = "evicted bare"
 	}
 	return r
+}
+
+// refused reports whether a status says that the kubelet refused the pod (rejectPod in
+// pkg/kubelet/kubelet.go, and pkg/kubelet/lifecycle/predicate.go, at v1.37.2).
+func refused(f *incident.Fact) bool {
+	failed := f.Kind == incident.Row || f.Kind == incident.Phase && f.Value == "Failed"
+	return failed && (strings.HasPrefix(f.Reason, "OutOf") || slices.Contains([]string{"NodeAffinity",
+		"UnexpectedAdmissionError", "TopologyAffinityError", "PodOSNotSupported"}, f.Reason) ||
+		strings.HasPrefix(f.Message, "Pod was rejected: ") || strings.HasPrefix(f.Message, "Predicate "))
 }
 
 // rejected: the API server does not take the pods of a workload, or its pods have failed too often.
