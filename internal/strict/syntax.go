@@ -27,6 +27,9 @@ func (p *parser) syntaxError(part part, err error) Error {
 		}
 		if message == "found character that cannot start any token" {
 			message += ", such as a tab: YAML indents with spaces"
+			if lines := bytes.Split(text, []byte("\n")); bytes.HasPrefix(lines[place.Line-1], []byte("```")) {
+				message = "found a fence of Markdown: pass only what is between two of them"
+			}
 		}
 	}
 	return Error{Pos: Pos{p.file, part.lines + max(1, place.Line), max(1, place.Column)}, Message: "not valid YAML: " +

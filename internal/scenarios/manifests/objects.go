@@ -115,6 +115,10 @@ func (f *Objects) object(n, apiVersion, kind *strict.Node) {
 			f.refuse(n)
 		}
 	case !apiVersionIs(apiVersion, kind, w.APIVersion):
+		selector := n.Find("spec.selector")
+		if w.APIVersion == "apps/v1" && n.Find("spec.template").Written() && !selector.Written() {
+			selector.Errorf("is required in apps/v1, and must match the labels of the pods")
+		}
 		if !isList {
 			f.refuse(n)
 		}
