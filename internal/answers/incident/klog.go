@@ -164,6 +164,28 @@ func (t *textReader) addLog(f *Fact) {
 	}
 }
 
+// podInJSON matches a pod in a line of a log in JSON.
+var podInJSON = regexp.MustCompile(`\{"name":"([^"]*)","namespace":"([^"]*)"\}`)
+
+// jsonLog reads a line of a log in JSON (--logging-format=json of the kubelet). It returns false
+// for other objects.
+func (t *textReader) jsonLog(o *object) bool {
+	var milliseconds float64
+	if json.Unmarshal(o.fields["ts"], &milliseconds) != nil || o.text("msg") == "" || o.fields["caller"] == nil {
+		return false
+	}
+	body := strconv.Quote(o.text("msg"))
+	for _, key := range slices.Sorted(maps.Keys(o.fields)) {
+		body += " " + key + "=" + podInJSON.ReplaceAllString(string(o.fields[key]), `"$2/$1"`)
+	}
+	when := Moment{time.UnixMicro(int64(milliseconds * 1000)).UTC(), time.Microsecond}
+	if !plausible(when.At) {
+		when = Moment{}
+	}
+	t.klog(body, when, o.at, brief(string(o.whole)))
+	return true
+}
+
 // klog reads the text of a line.
 func (t *textReader) klog(body string, when Moment, at Place, text string) {
 	f := &Fact{Place: at, When: when, Count: 1, Text: text}
@@ -173,51 +195,6 @@ func (t *textReader) klog(body string, when Moment, at Place, text string) {
 		return
 	}
 	title, values := keyValues(body)
-	t.structured(f, title, values)
-}
-
-// jsonLog reads a line of a log in JSON (--logging-format=json of the kubelet). It returns false
-// for other objects.
-func (t *textReader) jsonLog(o *object) bool {
-	var milliseconds float64
-	if json.Unmarshal(o.fields["ts"], &milliseconds) != nil || o.text("msg") == "" || o.fields["caller"] == nil {
-		return false
-	}
-	values := map[string]string{}
-	for _, key := range slices.Sorted(maps.Keys(o.fields)) {
-		var text string
-		var pods []podOfLog
-		raw := o.fields[key]
-		switch {
-		case json.Unmarshal(raw, &text) == nil:
-			values[key] = text
-		case json.Unmarshal(raw, &pods) == nil:
-			for _, p := range pods {
-				values[key] += p.Namespace + "/" + p.Name + " "
-			}
-		default:
-			var pod podOfLog
-			json.Unmarshal(raw, &pod) // anything else has no name
-			values[key] = string(raw)
-			if pod.Name != "" {
-				values[key] = pod.Namespace + "/" + pod.Name
-			}
-		}
-	}
-	f := &Fact{Place: o.at, Count: 1, Text: brief(string(o.whole))}
-	if at := time.UnixMicro(int64(milliseconds * 1000)).UTC(); plausible(at) {
-		f.When = Moment{at, time.Microsecond}
-	}
-	t.structured(f, o.text("msg"), values)
-	return true
-}
-
-// podOfLog is a pod in a line of a log in JSON.
-type podOfLog struct{ Name, Namespace string }
-
-// structured reads a line that consists of a title, and keys with values.
-func (t *textReader) structured(f *Fact, title string, values map[string]string) {
-	at := f.Place
 	f.Container, f.Probe = values["containerName"], trace.Probe(strings.ToLower(values["probeType"]+values["probe"]))
 	result, isProbe := results[strings.TrimPrefix(title, "Probe ")]
 	event := plegOf.FindStringSubmatch(values["event"])
