@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -375,39 +374,32 @@ func doTasks(ctx context.Context, cmd *cobra.Command, tasks int, what string, pa
 	return nil
 }
 
-// hasType matches the first line of an object of the API.
-var hasType = regexp.MustCompile(`(?m)^(?:- )?["{ ]*(?:apiVersion|kind)\b`)
-
 // templateHint says what an invalid file looks like, and how to pass it: a template of a Helm chart
 // or its values, a patch, or a stream of kubectl.
 func templateHint(command string, files []input.File, err error) string {
 	var invalid scenarios.Errors
 	errors.As(err, &invalid)
 	for _, f := range files {
+		has := func(text string) bool { return bytes.Contains(f.Data, []byte(text)) }
 		isInvalid := slices.ContainsFunc(invalid, func(e scenarios.Error) bool { return e.File == f.Name })
 		isJSON := bytes.HasPrefix(bytes.TrimSpace(f.Data), []byte("{"))
 		switch {
-		case isInvalid && isJSON && bytes.Contains(f.Data, []byte("}\n{")):
+		case !isInvalid:
+		case isJSON && has("}\n{"):
 			return fmt.Sprintf("\n%s has several JSON objects, as kubectl get --watch prints them. Pass it with "+
 				"--measured", printable.Text(f.Name))
-		case isInvalid && !isJSON && bytes.Contains(f.Data, []byte("{{")):
+		case isJSON:
+		case has("{{"):
 			return fmt.Sprintf("\n%s looks like a template. For a Helm chart: helm template CHART | %s",
 				printable.Text(f.Name), command)
-		case isInvalid && !isJSON && !hasType.Match(f.Data) && bytes.Contains(f.Data, []byte("Probe:")):
+		case has("Probe:") && !has("apiVersion:"):
 			return fmt.Sprintf("\n%s is no whole manifest. If it has the values of a Helm chart: "+
 				"helm template CHART -f %[1]s | %s", printable.Text(f.Name), command)
-		case lacks(invalid, f.Name, "spec.selector") && lacks(invalid, f.Name, "image"):
+		case has("containers:") && has("apiVersion:") && !has("image:") && !has("selector:"):
 			return fmt.Sprintf("\n%s looks like a patch: kubectl kustomize DIR | %s", printable.Text(f.Name), command)
 		}
 	}
 	return ""
-}
-
-// lacks reports whether a required field is missing in a file.
-func lacks(list scenarios.Errors, file, field string) bool {
-	return slices.ContainsFunc(list, func(e scenarios.Error) bool {
-		return e.File == file && strings.Contains(e.Text(), field+": Required value")
-	})
 }
 
 func listed(files []input.File) string {

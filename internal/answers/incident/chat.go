@@ -110,6 +110,9 @@ func (t *textReader) spokenEnd(line string, at Place) bool {
 	lower := strings.ToLower(line)
 	oom := strings.Index(line, "OOMKilled")
 	// of kubectl exec
+	if oom >= 0 && glossary.MatchString(line) {
+		return true
+	}
 	if oom < 0 && !strings.Contains(lower, "code") || t.program || strings.Contains(lower, "command terminated") {
 		return false
 	}
@@ -126,6 +129,9 @@ func (t *textReader) spokenEnd(line string, at Place) bool {
 	}
 	return (f.ExitKnown || f.Reason != "") && t.addEnd(f)
 }
+
+// glossary matches an item of a list, or of a table, that explains the word.
+var glossary = regexp.MustCompile("^[\\s|*#-]*[*`]*OOMKilled[*`]*\\s*(?:[:|–—-]|[A-Za-z])")
 
 // ofContainers matches words of a line that is about a container.
 var ofContainers = regexp.MustCompile(`(?i)\b(?:containers?|pods?|kubelet|(?:last )?state|sigkill|sigterm|oom\w*)\b|CrashLoop`)

@@ -98,7 +98,7 @@ func (t *textReader) completeRow(f *Fact, left *columns, line string, right []wo
 		}
 		return rest, len(left.names) < 2
 	case isAge(next): // describe from 1.8 on
-		t.inOrder(f, parseAge(next))
+		t.inOrder(parseAge(next))
 		left.kind, left.name, left.namespace, left.ages = "Pod", "", "", []age{parseAge(next)}
 		left.count, f.AtLeast = max(left.count, 1), false
 		if m := repeated.FindStringSubmatch(rest); m[1] != "" {
@@ -134,9 +134,8 @@ func (t *textReader) completeRow(f *Fact, left *columns, line string, right []wo
 // inOrder begins another table if an event is older than the one above it: kubectl describe prints
 // the events of the kubelet in the order in which they last occurred (describeEvents in
 // k8s.io/kubectl/pkg/describe/describe.go).
-func (t *textReader) inOrder(f *Fact, last age) {
-	if t.section == nil || len(t.section.facts) == 0 || strings.HasSuffix(f.Reason, "Scheduled") ||
-		strings.HasSuffix(f.Reason, "Scheduling") {
+func (t *textReader) inOrder(last age) {
+	if t.section == nil || len(t.section.facts) == 0 {
 		return
 	}
 	above := t.section.facts[len(t.section.facts)-1].ages[1]

@@ -98,7 +98,7 @@ var classes = []struct {
 	{regexp.MustCompile(status + `404`), WrongPath},
 	{regexp.MustCompile(status + `40[13]|Username/Password Authentication Failed`), Credentials},
 	{regexp.MustCompile(`(?i)server gave HTTP response to HTTPS|HTTP request to an HTTPS|\btls: |x509: ` +
-		`|first record does not look like|curl: \((?:51|60)\)|wrong version number|unexpected TLS packet|` +
+		`|first record does not look like|curl: \((?:51|60)\)|HTTP response "\\x1[56]\\x03|wrong version number|unexpected TLS packet|` +
 		`certificate of \S+ (?:is not trusted|doesn't)`), TLS},
 	{regexp.MustCompile(`(?i)malformed HTTP|http2: frame|HTTP/0\.9 when not allowed`), OtherProtocol},
 	{regexp.MustCompile(status + `5\d\d`), ServerError},

@@ -77,6 +77,7 @@ var imageProblems = []struct {
 	name  string
 }{
 	{regexp.MustCompile(`is blocked in .*registries\.conf`), "image blocked"},
+	{regexp.MustCompile(`pull policy of Never`), "image never"},
 	{regexp.MustCompile(`(?i)unauthorized|denied|authentication|forbidden`), "image refused"},
 	{regexp.MustCompile(`(?i)not found|manifest unknown|does not exist`), "image missing"},
 	{regexp.MustCompile(`(?i)toomanyrequests|rate limit`), "image limited"},

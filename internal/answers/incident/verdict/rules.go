@@ -694,6 +694,8 @@ func failing(e *evidence) *ruling {
 		}
 	}
 	switch {
+	case f.probe == trace.Startup && e.ready == "true" && !after(f.fact, e.row): // which needs its success
+		return certain(Nothing, f.fact).of(f.probe).likely().saying("not ready before")
 	case e.rare(f):
 		r.words = "now and then"
 	case e.overSince(f) && (e.ready == "true" || f.probe == trace.Startup && e.started == "true"):
@@ -828,6 +830,8 @@ func waits(e *evidence) *ruling {
 	switch {
 	case e.state == "Error" || e.state == "Failed":
 		return certain(OwnExit, e.from).likely()
+	case e.count("Pulling") > e.count("Pulled") && e.count("Created") == 0 && !e.restarted():
+		return certain(Waiting, e.events["Pulling"].fact).likely().saying("pulls")
 	case e.from != nil && e.from.Kind == incident.Row && (e.state == "ContainerCreating" ||
 		e.state == "PodInitializing" || e.state == "Pending"):
 		return certain(Waiting, e.from).open()
