@@ -46,12 +46,6 @@ func spokenIn(line string) (start int, reason string, strong bool) {
 	return -1, "", false
 }
 
-// speaks reports whether a line begins with the words of a message.
-func speaks(trimmed string) bool {
-	start, _, strong := spokenIn(trimmed)
-	return strong && start == 0
-}
-
 // spokenEvent reads a line with the words of a message.
 func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
 	start, reason, strong := spokenIn(line)

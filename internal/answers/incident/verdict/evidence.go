@@ -56,7 +56,7 @@ type kubeletLog struct {
 	probes    bool             // failed ones
 	restarted bool             // a kubelet
 	starved   []*incident.Fact // a node was out of memory
-	rows      []*incident.Fact // the newest one of each pod
+	rows      []*incident.Fact // of kubectl get pods
 }
 
 // forgotten returns the line of a log that says that a new kubelet does not know whether a pod is

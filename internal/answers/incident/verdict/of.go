@@ -18,12 +18,6 @@ func Of(rec *incident.Recording) *Report {
 		if forgotten(p) != nil {
 			forgetful++
 		}
-		for _, f := range slices.Backward(p.Facts) {
-			if f.Kind == incident.Row {
-				log.rows = append(log.rows, f)
-				break
-			}
-		}
 		log.probes = log.probes || slices.ContainsFunc(p.Facts,
 			func(f *incident.Fact) bool { return f.Kind == incident.ProbeRun && f.Result == trace.Failure })
 	}
@@ -31,6 +25,9 @@ func Of(rec *incident.Recording) *Report {
 	for _, f := range rec.Facts {
 		if f.Pod == nil && f.Reason == "SystemOOM" {
 			log.starved = append(log.starved, f)
+		}
+		if f.Kind == incident.Row {
+			log.rows = append(log.rows, f)
 		}
 	}
 	for _, p := range rec.Pods {
@@ -84,17 +81,13 @@ func waitTogether(list []Verdict) {
 	stops := []Cause{Image, Configuration, Volume, Sandbox, Unschedulable}
 	for i := range list {
 		v := &list[i]
-		if v.Cause != Waiting || v.Sure != Open || v.Pod.Unnamed {
-			continue
-		}
-		for _, o := range list {
-			if slices.Contains(stops, o.Cause) && o.Sure == Certain && !o.Pod.Unnamed &&
-				workloadOf(o.Pod) == workloadOf(v.Pod) {
-				v.Sentence = strings.TrimSuffix(v.Sentence, ", and the text does not say for what.") +
-					", most likely for the same as " + o.Pod.Name + "."
-				v.Cause, v.Sure = o.Cause, Likely
-				break
-			}
+		j := slices.IndexFunc(list, func(o Verdict) bool {
+			return slices.Contains(stops, o.Cause) && o.Sure == Certain && workloadOf(o.Pod) == workloadOf(v.Pod)
+		})
+		if v.Cause == Waiting && v.Sure == Open && !v.Pod.Unnamed && j >= 0 {
+			v.Cause, v.Sure = list[j].Cause, Likely
+			v.Sentence = strings.TrimSuffix(v.Sentence, ", and the text does not say for what.") +
+				", most likely for the same as " + list[j].Pod.Name + "."
 		}
 	}
 }

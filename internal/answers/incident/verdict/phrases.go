@@ -45,9 +45,9 @@ func parsePhrases(file string) map[string]phrase {
 	return all
 }
 
-// startProblems have the names of the phrases for the words of the message that says why a
-// container does not start. The first that fits counts; an empty name stands for the cause itself.
-var startProblems = []struct {
+// problems have the names of the phrases for what the message of an event says about a cause. The
+// first that fits counts; an empty name stands for the words of the cause itself.
+var problems = []struct {
 	cause Cause
 	words *regexp.Regexp
 	name  string
@@ -56,31 +56,21 @@ var startProblems = []struct {
 	{Configuration, regexp.MustCompile(`(?i)not found|couldn't find|non-existent|no such`), ""},
 	{Configuration, regexp.MustCompile(``), "configuration open"},
 	{CannotStart, regexp.MustCompile(`(?i)deadline ?exceeded|timed? ?out`), "not started in time"},
-	{CannotStart, regexp.MustCompile(`(?i)exec|mount|command|entrypoint|permission|no such file|not a directory|chdir`), ""},
-	{CannotStart, regexp.MustCompile(``), "cannotStart open"},
+	{Image, regexp.MustCompile(`is blocked in .*registries\.conf`), "image blocked"},
+	{Image, regexp.MustCompile(`pull policy of Never`), "image never"},
+	{Image, regexp.MustCompile(`(?i)unauthorized|denied|authentication|forbidden`), "image refused"},
+	{Image, regexp.MustCompile(`(?i)not found|manifest unknown|does not exist`), "image missing"},
+	{Image, regexp.MustCompile(`(?i)toomanyrequests|rate limit`), "image limited"},
+	{Image, regexp.MustCompile(`(?i)timeout|no such host|refused|no route|x509`), "image unreachable"},
+	{Image, regexp.MustCompile(`(?i)invalidimagename|invalid reference`), "image invalid"},
 }
 
-// wordsFor returns the name of the phrase for a cause with a message, or nothing.
-func wordsFor(cause Cause, message string) string {
-	for _, p := range startProblems {
+// problem returns the name of the phrase for a cause with a message, or nothing.
+func problem(cause Cause, message string) string {
+	for _, p := range problems {
 		if p.cause == cause && p.words.MatchString(message) {
 			return p.name
 		}
 	}
 	return ""
-}
-
-// imageProblems have the names of the phrases that say why an image cannot be pulled, by words of
-// the message.
-var imageProblems = []struct {
-	words *regexp.Regexp
-	name  string
-}{
-	{regexp.MustCompile(`is blocked in .*registries\.conf`), "image blocked"},
-	{regexp.MustCompile(`pull policy of Never`), "image never"},
-	{regexp.MustCompile(`(?i)unauthorized|denied|authentication|forbidden`), "image refused"},
-	{regexp.MustCompile(`(?i)not found|manifest unknown|does not exist`), "image missing"},
-	{regexp.MustCompile(`(?i)toomanyrequests|rate limit`), "image limited"},
-	{regexp.MustCompile(`(?i)timeout|no such host|refused|no route|x509`), "image unreachable"},
-	{regexp.MustCompile(`(?i)invalidimagename|invalid reference`), "image invalid"},
 }

@@ -21,9 +21,9 @@ func TestPhrasesExist(t *testing.T) {
 			}
 		}
 	}
-	for _, problem := range imageProblems {
-		if phrases[problem.name].advice == "" {
-			t.Errorf("phrases.txt has no advice for %q", problem.name)
+	for _, p := range problems {
+		if p.name != "" && phrases[p.name].advice+phrases[p.name].question == "" {
+			t.Errorf("phrases.txt has no advice for %q", p.name)
 		}
 	}
 	if count < 25 {

@@ -92,34 +92,33 @@ var evictions = map[string]string{"Evicted": "evicted", "Preempted": "preempted"
 	"TaintManagerEviction":   "evicted by taint",
 	"NodeControllerEviction": "evicted by taint", "ExceededGracePeriod": "evicted", "DisruptionTarget": "evicted",
 	"DeadlineExceeded": "stopped with pod", "NodeShutdown": "shutdown",
+	// rejectPod in pkg/kubelet/kubelet.go at v1.37.2
+	"NodeAffinity": "refused by node", "UnexpectedAdmissionError": "refused by node",
 	"Terminated": "stopped with pod"} // by a node that shuts down
+
+// removal returns the name of the phrase for such a reason, or nothing. Those that begin with OutOf
+// end with a resource.
+func removal(reason string) string {
+	if strings.HasPrefix(reason, "OutOf") {
+		return "refused by node"
+	}
+	return evictions[reason]
+}
 
 // evicted: the status or an event says so.
 func evicted(e *evidence) *ruling {
-	if f := e.find(refused); f != nil {
-		return certain(Removed, f).saying("refused by node")
-	}
 	f := e.find(func(f *incident.Fact) bool {
-		return evictions[f.Reason] != "" && (f.Kind != incident.Condition || f.Value == "True") &&
+		return removal(f.Reason) != "" && (f.Kind != incident.Condition || f.Value == "True") &&
 			!strings.HasPrefix(f.Message, "Cancelling")
 	})
 	if f == nil || e.init && e.finished() { // it had done its work before
 		return nil
 	}
-	r := certain(Removed, f).saying(evictions[f.Reason])
+	r := certain(Removed, f).saying(removal(f.Reason))
 	if r.words == "evicted" && f.Message == "" {
 		r.words = "evicted bare"
 	}
 	return r
-}
-
-// refused reports whether a status says that the kubelet refused the pod (rejectPod in
-// pkg/kubelet/kubelet.go, and pkg/kubelet/lifecycle/predicate.go, at v1.37.2).
-func refused(f *incident.Fact) bool {
-	failed := f.Kind == incident.Row || f.Kind == incident.Phase && f.Value == "Failed"
-	return failed && (strings.HasPrefix(f.Reason, "OutOf") || slices.Contains([]string{"NodeAffinity",
-		"UnexpectedAdmissionError", "TopologyAffinityError", "PodOSNotSupported"}, f.Reason) ||
-		strings.HasPrefix(f.Message, "Pod was rejected: ") || strings.HasPrefix(f.Message, "Predicate "))
 }
 
 // rejected: the API server does not take the pods of a workload, or its pods have failed too often.
@@ -432,22 +431,20 @@ func nodeGone(e *evidence) *ruling {
 // together: most pods of a list, of several workloads, restarted last within minutes, and are ready
 // since.
 func together(e *evidence) *ruling {
-	const apart, workloads = 3 * time.Minute, 4
 	row := e.row
-	if row == nil || row.AgoWithin == 0 || row.AgoWithin > time.Hour || e.ready != "true" || e.end != nil ||
-		len(e.failures) > 0 || e.count("BackOff") > 0 {
+	if row == nil || row.AgoWithin == 0 || e.ready != "true" || e.end != nil || len(e.failures) > 0 {
 		return nil
 	}
-	old, names := 0, map[string]bool{}
+	old, then := map[string]bool{}, map[string]bool{} // workloads
 	for _, o := range e.log.rows {
-		if o.Age > row.Ago && o.Value != "" {
-			old++
+		if o.Age > row.Ago {
+			old[workloadOf(o.Pod)] = true
 		}
-		if o.AgoWithin > 0 && (o.Ago-row.Ago).Abs() <= apart+max(o.AgoWithin, row.AgoWithin)-time.Second {
-			names[workloadOf(o.Pod)] = true
+		if o.AgoWithin > 0 && (o.Ago-row.Ago).Abs() < 3*time.Minute+max(o.AgoWithin, row.AgoWithin) {
+			then[workloadOf(o.Pod)] = true
 		}
 	}
-	if len(names) < workloads || 3*len(names) < 2*old {
+	if row.AgoWithin > time.Hour || len(then) < 4 || 3*len(then) < 2*len(old) {
 		return nil
 	}
 	r := certain(Node, row).likely().saying("restarted together")

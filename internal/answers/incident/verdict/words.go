@@ -45,8 +45,8 @@ func write(e *evidence, r *ruling) Verdict {
 		v.Class = w.failure.class
 	}
 	w.setValues()
-	if r.words == "" {
-		r.words = wordsFor(r.cause, w.message())
+	if r.words == "" && r.cause != Image {
+		r.words = problem(r.cause, w.message())
 	}
 	p := cmp.Or(phrases[r.words], phrases[string(r.cause)+" "+string(r.sure)], phrases[string(r.cause)])
 	v.Sentence = w.values.Replace(p.sentence)
@@ -236,6 +236,9 @@ func (w *writer) howOften() string {
 	return often(total(list), longest)
 }
 
+// rejection matches what is before the reason in a message of a controller.
+var rejection = regexp.MustCompile(`^(?:.*?pods "[^"]*" is forbidden: |Error creating: )`)
+
 // message returns the words of the event or the status that proves a cause, behind a colon. Of
 // several of one reason, the longest: others may be cut.
 func (w *writer) message() (message string) {
@@ -256,12 +259,7 @@ func (w *writer) message() (message string) {
 		message = output
 	}
 	if w.r.cause == Rejected { // people wrap it
-		message = strings.Join(strings.Fields(message), " ")
-		for _, before := range []string{"Error creating: ", "failed error: ", " is forbidden: "} {
-			if _, reason, is := strings.Cut(message, before); is {
-				message = reason
-			}
-		}
+		message = rejection.ReplaceAllString(strings.Join(strings.Fields(message), " "), "")
 	}
 	message = strings.TrimPrefix(firstLine(message, 4000), "Error: ")
 	for len(message) > 110 && w.r.words != "evicted" && w.r.cause != Rejected { // the last part of a chain of errors says what is wrong
@@ -504,11 +502,9 @@ func (e *evidence) served(f *failure) string {
 
 // whyImage returns the advice if a message names why the image cannot be pulled.
 func (w *writer) whyImage(otherwise phrase) phrase {
-	for _, problem := range imageProblems {
-		for _, f := range w.e.pod.Facts {
-			if kindOf(f) == Image && problem.words.MatchString(f.Message) {
-				return phrases[problem.name]
-			}
+	for _, f := range w.e.pod.Facts {
+		if name := problem(Image, f.Message); kindOf(f) == Image && name != "" {
+			return phrases[name]
 		}
 	}
 	return otherwise
