@@ -46,6 +46,12 @@ func spokenIn(line string) (start int, reason string, strong bool) {
 	return -1, "", false
 }
 
+// speaks reports whether a line begins with the words of a message.
+func speaks(trimmed string) bool {
+	start, _, strong := spokenIn(trimmed)
+	return strong && start == 0
+}
+
 // spokenEvent reads a line with the words of a message.
 func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
 	start, reason, strong := spokenIn(line)
@@ -66,16 +72,7 @@ func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
 	}
 	left.count, t.console = cmp.Or(left.count, t.console.count), console{}
 	f := &Fact{Place: at, Source: FromText, Reason: cmp.Or(named, reason), AtLeast: left.count == 0, Text: brief(line)}
-	said := strings.TrimRight(line[start+1:], "`*_ ")
-	for _, quote := range []string{"`", `"`} { // that ends what a person quotes
-		if end := strings.LastIndex(said, quote); end >= 0 && strings.Count(line[:start], quote)%2 == 1 {
-			said = said[:end]
-		}
-	}
-	f.Message = strings.ToUpper(line[start:start+1]) + said
-	if strings.Count(f.Message, `"`)%2 == 1 {
-		f.Message = strings.TrimSuffix(f.Message, `"`)
-	}
+	f.Message = saidFrom(line, start)
 	if left.unknown == 0 {
 		for _, n := range left.names {
 			if strings.Contains(n, "-") || len(t.bare[n]) > 0 {
@@ -94,6 +91,20 @@ func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
 	return true
 }
 
+// saidFrom returns the message that begins in a line, up to the end of what a person quotes.
+func saidFrom(line string, start int) string {
+	said := strings.TrimRight(line[start+1:], "`*_ ")
+	for _, quote := range []string{"`", `"`} {
+		if end := strings.LastIndex(said, quote); end >= 0 && strings.Count(line[:start], quote)%2 == 1 {
+			said = said[:end]
+		}
+	}
+	if said = strings.ToUpper(line[start:start+1]) + said; strings.Count(said, `"`)%2 == 1 {
+		said = strings.TrimSuffix(said, `"`)
+	}
+	return said
+}
+
 var exited = regexp.MustCompile(`(?i)\b(?:exit|(?:exits|exited|terminated) with(?: exit)?) code:? ?(\d{1,3})\b`)
 
 // spokenEnd reads a line that says why a container waits, or how it ended: OOMKilled, exit code N.
@@ -102,19 +113,16 @@ func (t *textReader) spokenEnd(line string, at Place) bool {
 		return true
 	}
 	lower := strings.ToLower(line)
-	oom := strings.Index(line, "OOMKilled")
+	oom := strings.Contains(line, "OOMKilled") && !glossary.MatchString(line)
 	// of kubectl exec
-	if oom >= 0 && glossary.MatchString(line) {
-		return true
-	}
-	if oom < 0 && !strings.Contains(lower, "code") || t.program || strings.Contains(lower, "command terminated") {
+	if !oom && !strings.Contains(lower, "code") || t.program || strings.Contains(lower, "command terminated") {
 		return false
 	}
 	f := &Fact{Place: at, Source: FromText, Kind: Terminated, Count: -1, Instance: -1, Text: brief(line)}
 	if m := exited.FindStringSubmatchIndex(line); m != nil && !denied.MatchString(line[:m[0]]) {
 		f.setExit(line[m[2]:m[3]])
 	}
-	if oom >= 0 && !denied.MatchString(line[:oom]) {
+	if before, _, _ := strings.Cut(line, "OOMKilled"); oom && !denied.MatchString(before) {
 		f.Reason = "OOMKilled"
 	}
 	if f.ExitKnown && f.Reason == "" && !ofContainers.MatchString(line) && t.pod == nil && t.describe == nil &&

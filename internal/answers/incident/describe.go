@@ -81,7 +81,6 @@ func (t *textReader) describeLine(line string, at Place) bool {
 	}
 	trimmed, d := strings.TrimSpace(line), t.describe
 	key, value := describedField(trimmed)
-	start, _, strong := spokenIn(trimmed)
 	// without its colon
 	named := isContainer(trimmed) && (d == nil || !longFields[d.field]) && ofNamed.MatchString(t.reader.line(t.next))
 	switch {
@@ -91,7 +90,7 @@ func (t *textReader) describeLine(line string, at Place) bool {
 		t.describe = &describeReader{pod: v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: value}}, at: at,
 			base: indent(line)}
 		return true
-	case strong && start == 0, d == nil && !named && (key == "" || !beginning.MatchString(trimmed)):
+	case speaks(trimmed), d == nil && !named && (key == "" || !beginning.MatchString(trimmed)):
 		return false
 	case d == nil:
 		d = &describeReader{at: at, base: indent(line), section: "Containers"}

@@ -57,14 +57,7 @@ func (r *reader) part(o *object, kind, change string) bool {
 	whole := kind == "Pod" || kind == "" && isWhole && o.fields["metadata"] != nil && o.fields["spec"] != nil
 	spec := part.podSpec(0)
 	pod := &v1.Pod{ObjectMeta: part.Metadata, Spec: spec.PodSpec, Status: status.PodStatus}
-	statuses := slices.Concat(status.InitContainerStatuses, status.ContainerStatuses)
-	if o.fields["restartCount"] != nil || o.fields["lastState"] != nil ||
-		bytes.HasPrefix(o.fields["state"], []byte("{")) {
-		statuses = append(statuses, own)
-	} else if bytes.HasPrefix(slices.Concat(o.fields["terminated"], o.fields["waiting"]), []byte("{")) {
-		json.Unmarshal(o.whole, &own.LastTerminationState) // a state alone
-		statuses = append(statuses, own)
-	}
+	statuses := slices.Concat(status.InitContainerStatuses, status.ContainerStatuses, o.ownStatus(own))
 	var p *Pod
 	switch {
 	case whole:
@@ -94,6 +87,18 @@ func (r *reader) part(o *object, kind, change string) bool {
 	r.addStatus(p, facts, o.at, FromPod, Moment{})
 	r.probes(&part, o.at)
 	return true
+}
+
+// ownStatus returns what an object has of the status of a container: all of it, or its state alone.
+func (o *object) ownStatus(own containerStatus) []containerStatus {
+	switch {
+	case o.fields["restartCount"] != nil, o.fields["lastState"] != nil, bytes.HasPrefix(o.fields["state"], []byte("{")):
+	case bytes.HasPrefix(o.fields["terminated"], []byte("{")):
+		json.Unmarshal(o.whole, &own.LastTerminationState) // what does not fit is not there
+	default:
+		return nil
+	}
+	return []containerStatus{own}
 }
 
 // wholePod returns the pod of an object, or nil. An error tells that the object has a field of the

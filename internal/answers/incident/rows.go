@@ -111,24 +111,24 @@ func (t *textReader) completeRow(f *Fact, left *columns, line string, right []wo
 		left.kind, left.name = next, ""
 		return rest, true
 	}
-	if start, _, strong := spokenIn(message); strong && start > 0 { // behind own columns
-		between := columnsOf(split(message[:start], nil))
-		left.count, f.AtLeast = max(left.count, between.count), between.count == 0
-		if between.count == 0 || len(between.ages) > 1 { // otherwise it is only that of the first occurrence
-			left.ages = between.ages
-		}
-		message = message[start:]
-	}
-	if sender.MatchString(next) {
-		message = afterSource(message)
-	}
+	message = f.ownColumns(left, message)
+	is = terms[f.Reason] && (next != "" || left.unknown+len(left.names) == 0) // columns of a person, or cut off
+	left.kind, left.name, left.namespace = "Pod", "", ""
+	return message, is
+}
+
+// ownColumns reads the columns of a person between a reason and a message, or behind it, and returns
+// the message.
+func (f *Fact) ownColumns(left *columns, message string) string {
 	if m := counted.FindStringSubmatchIndex(message); m != nil {
 		left.count, f.AtLeast = max(count0(message[m[2]:m[3]]), 1), false
 		message = strings.TrimSpace(message[:m[0]] + message[m[1]:])
 	}
-	is = terms[f.Reason] && (next != "" || left.unknown+len(left.names) == 0) // columns of a person, or cut off
-	left.kind, left.name, left.namespace = "Pod", "", ""
-	return message, is
+	if start, _, strong := spokenIn(message); strong && start > 0 {
+		left.ages = columnsOf(split(message[:start], nil)).ages
+		return message[start:]
+	}
+	return message[len(sender.FindString(message)):]
 }
 
 // inOrder begins another table if an event is older than the one above it: kubectl describe prints
@@ -163,7 +163,7 @@ var (
 var ofWorkload = wordSet(`FailedCreate BackoffLimitExceeded`)
 
 // sender matches components of Kubernetes that send events.
-var sender = regexp.MustCompile(`^(?:kubelet|default-scheduler|[a-z]+(?:-[a-z]+)*-controller|cluster-autoscaler|multus)$`)
+var sender = regexp.MustCompile(`^(?:kubelet|default-scheduler|[a-z]+(?:-[a-z]+)*-controller)\s+`)
 
 // podPrefix matches the pod that a controller names before the message of an event of the kubelet.
 var podPrefix = regexp.MustCompile(`^Pod ([a-z0-9][-a-z0-9.]*): `)
