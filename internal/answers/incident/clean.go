@@ -21,7 +21,7 @@ func clean(data []byte) []byte {
 			data = bytes.ReplaceAll(data, []byte(c[0]), []byte(c[1]))
 		}
 	}
-	if bytes.Contains(data, []byte("&quot;")) || bytes.Contains(data, []byte("&gt;")) || bytes.Contains(data, []byte("&#")) {
+	if bytes.Contains(data, []byte("&quot;")) || bytes.Contains(data, []byte("&gt;")) {
 		data = []byte(entities.Replace(string(data)))
 	}
 	if bytes.Contains(data, []byte("\x1b")) {

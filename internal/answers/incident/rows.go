@@ -117,14 +117,14 @@ func (t *textReader) completeRow(f *Fact, left *columns, line string, right []wo
 	return message, is
 }
 
-// ownColumns reads the columns of a person between a reason and a message, or behind it, and returns
+// ownColumns reads the columns of a person between a reason and a message, or behind it. It returns
 // the message.
 func (f *Fact) ownColumns(left *columns, message string) string {
 	if m := counted.FindStringSubmatchIndex(message); m != nil {
 		left.count, f.AtLeast = max(count0(message[m[2]:m[3]]), 1), false
 		message = strings.TrimSpace(message[:m[0]] + message[m[1]:])
 	}
-	if start, _, strong := spokenIn(message); strong && start > 0 {
+	if start, _, strong := spokenIn(message); strong && start > 0 && !podPrefix.MatchString(message) {
 		left.ages = columnsOf(split(message[:start], nil)).ages
 		return message[start:]
 	}

@@ -266,10 +266,10 @@ var (
 		{regexp.MustCompile(`^Error: |StartContainer|start container|failed to create|OCI runtime|RunContainerError|` +
 			`CreateContainerError|Error response from daemon|executable file not found`), CannotStart},
 	}
-	// those of the controllers of workloads (pkg/controller/controller_utils.go and
-	// pkg/controller/statefulset/stateful_pod_control.go at v1.37.2); up to 2015 that of a container
-	creations = append(wordsOf{{regexp.MustCompile(`^Error creating: |(?i)^create Pod \S+ in |is forbidden: `), Rejected}},
-		startFailures...)
+	// those of controllers (pkg/controller/controller_utils.go and
+	// pkg/controller/statefulset/stateful_pod_control.go at v1.37.2); up to 2015 of containers
+	creations = append(wordsOf{
+		{regexp.MustCompile(`^Error creating: |(?i)^create Pod \S+ in |is forbidden: `), Rejected}}, startFailures...)
 	messages = map[string]wordsOf{"FailedMount": mountFailures, "FailedAttachVolume": mountFailures,
 		"FailedMapVolume": mountFailures, "BackOff": startFailures, "Failed": startFailures,
 		"FailedSync":  startFailures,

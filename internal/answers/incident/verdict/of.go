@@ -123,7 +123,8 @@ func nothing(rec *incident.Recording) Verdict {
 		r.saying("all well")
 	case warning >= 0:
 		r.saying("warning alone").open()
-		r.proof, r.what = rec.Facts[warning:][:1], firstLine(cmp.Or(rec.Facts[warning].Message, rec.Facts[warning].Reason), 160)
+		f := rec.Facts[warning]
+		r.proof, r.what = []*incident.Fact{f}, firstLine(cmp.Or(f.Message, f.Reason), 160)
 	case unread >= 0:
 		r.saying("warning alone").open()
 		r.what = firstLine(rec.Unread[unread].Text, 160)

@@ -29,8 +29,9 @@ type ruling struct {
 // rules are tried in this order. The first that decides counts: facts that name the cause come
 // first, memory before probes; then what excludes a probe; then strong evidence.
 var rules = []func(*evidence) *ruling{
-	evicted, rejected, named, cannotStart, killed, replaced, starved, completed, nodeNotReady, notStopped, removed, nodeGone,
-	tooYoung, probeExcluded, inLog, fitsWindow, together, restarted, failing, notReady, gated, harmless, waits, kubeletRestarted,
+	evicted, rejected, named, cannotStart, killed, replaced, starved, completed, nodeNotReady, notStopped, removed,
+	nodeGone, tooYoung, probeExcluded, inLog, fitsWindow, together, restarted, failing, notReady, gated, harmless,
+	waits, kubeletRestarted,
 }
 
 func judge(e *evidence) *ruling {

@@ -23,7 +23,7 @@ const (
 	OwnExit       Cause = "ownExit"      // the program ended by itself
 	OutOfMemory   Cause = "outOfMemory"
 	Image         Cause = "image"         // cannot be pulled, or has no valid name
-	Configuration Cause = "configuration" // a secret, a config map or a key is missing
+	Configuration Cause = "configuration" // a part of it, such as a secret, is missing, or not allowed
 	CannotStart   Cause = "cannotStart"   // the runtime cannot start the command or its mounts
 	PostStartHook Cause = "postStartHook" // the hook failed, and the kubelet killed the container
 	Rejected      Cause = "rejected"      // the API server does not take the pods of a workload

@@ -262,7 +262,8 @@ func (w *writer) message() (message string) {
 		message = rejection.ReplaceAllString(strings.Join(strings.Fields(message), " "), "")
 	}
 	message = strings.TrimPrefix(firstLine(message, 4000), "Error: ")
-	for len(message) > 110 && w.r.words != "evicted" && w.r.cause != Rejected { // the last part of a chain of errors says what is wrong
+	// the last part of a chain of errors says what is wrong
+	for len(message) > 110 && w.r.words != "evicted" && w.r.cause != Rejected {
 		_, rest, more := strings.Cut(message, ": ")
 		if !more || len(rest) < 20 {
 			break
