@@ -92,7 +92,7 @@ var evictions = map[string]string{"Evicted": "evicted", "Preempted": "preempted"
 	"Preempting":             "preempted by kubelet",
 	"TaintManagerEviction":   "evicted by taint",
 	"NodeControllerEviction": "evicted by taint", "ExceededGracePeriod": "evicted", "DisruptionTarget": "evicted",
-	"DeadlineExceeded": "stopped with pod", "NodeShutdown": "shutdown",
+	"DeadlineExceeded": "stopped with pod", "NodeShutdown": "refused by node",
 	// rejectPod in pkg/kubelet/kubelet.go at v1.37.2
 	"NodeAffinity": "refused by node", "UnexpectedAdmissionError": "refused by node",
 	"Terminated": "stopped with pod"} // by a node that shuts down
