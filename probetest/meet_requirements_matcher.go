@@ -34,7 +34,7 @@ type Manifest string
 //
 //	Expect(Manifest("deploy.yaml")).To(MeetRequirements("start>=70s, stall>=15s, detect<=45s"))
 //
-// The rows are start, restart, retry, stall, silence and serving, which take >=, and ready,
+// The rows are start, restart, retry, stall, silence, errors and serving, which take >=, and ready,
 // unready, detect and recover, which take <=. A requirement is about each container that is not a
 // sidecar, all of which must have a probe for it, or about one container, as in "app/start>=70s".
 // The requirements apply to all workloads of a manifest, in place of those in their annotations.

@@ -125,9 +125,11 @@ Rows for --require:
   retry>=D            a start after a crash in a start
   stall>=D            a stall of D is survived
   silence>=D          as stall, but requests are lost or answers are late
+  errors>=D           as stall, but each probe fails at once: 503, refused
   answer>=D           each answer may take D without a restart
   serving>=D          stays Ready in a stall of D
   serving-silence>=D  as serving, but requests are lost or answers are late
+  serving-errors>=D   as serving, but each probe fails at once
   serving-answer>=D   stays Ready if each answer takes D
   ready<=D            from up to Ready
   unready<=D          from broken to not Ready

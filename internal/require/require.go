@@ -39,9 +39,11 @@ var words = []word{
 	{name: "retry", least: true, means: "a start after a crash while starting may take this long"},
 	{name: "stall", least: true, means: "a container survives a stall of this length"},
 	{name: "silence", least: true, means: "a container survives not answering for this long"},
+	{name: "errors", least: true, means: "a container survives errors or refusals for this long"},
 	{name: "answer", least: true, means: "each answer may take this long without a restart"},
 	{name: "serving", least: true, means: "a container stays ready in a stall of this length"},
 	{name: "serving-silence", least: true, means: "a container stays ready while it does not answer for this long"},
+	{name: "serving-errors", least: true, means: "a container stays ready while it fails at once for this long"},
 	{name: "serving-answer", least: true, means: "each answer may take this long while the container stays ready"},
 	{name: "ready", means: "a container that is up becomes ready within this time: write replicas>=3 for Ready " +
 		"replicas in a rollout"},

@@ -74,6 +74,11 @@ func TestBounds(t *testing.T) {
 		"from a hang to the stop signal":             {c.UntilStopped(bounds.Hang).Range, "21.007s to 32.0232s"},
 		"from down to not ready":                     {c.UntilUnready(bounds.Refuse).Range, "22.2ms to 5.0276s"},
 		"from up to ready":                           {bounds.Range{Greatest: c.UntilReady(false)}, "0s to 6.0581s"},
+		"errors":                                     {c.Survives(bounds.Fail), "20s to 30s"},
+		"errors of a probe with a long timeout":      {timeout(c, 15).Survives(bounds.Fail), "20s to 30s"},
+		"a hang with a long timeout":                 {timeout(c, 15).Survives(bounds.Hang), "30s to 40s"},
+		"errors with a TCP probe, which accepts":     {tcp(c).Survives(bounds.Fail), "never"},
+		"refusals with a TCP probe":                  {tcp(c).Survives(bounds.Refuse), "20s to 30s"},
 		"a stall with a TCP probe, which accepts it": {tcp(c).Survives(bounds.Stall), "never"},
 		"a hang with a TCP probe, which times out":   {tcp(c).Survives(bounds.Hang), "20s to 30s"},
 		"a start that takes over six hours " +
@@ -101,6 +106,13 @@ func TestBounds(t *testing.T) {
 func tcp(c *bounds.Container) *bounds.Container {
 	p := c.Probe(trace.Liveness).DeepCopy()
 	p.ProbeHandler = v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: intstr.FromInt32(80)}}
+	return c.With(c.Probe(trace.Startup), p, c.Probe(trace.Readiness))
+}
+
+// timeout returns the container with another timeout of its liveness probe.
+func timeout(c *bounds.Container, seconds int32) *bounds.Container {
+	p := c.Probe(trace.Liveness).DeepCopy()
+	p.TimeoutSeconds = seconds
 	return c.With(c.Probe(trace.Startup), p, c.Probe(trace.Readiness))
 }
 

@@ -13,7 +13,7 @@ func (p *probe) reconnects() bool { return p != nil && p.GRPC != nil }
 // to the last connection that the program could have answered in time. It is 0 for a run with one
 // connection. The client gives up a connection that the program does not answer.
 func (p *probe) lastConnection(m Misfortune) (last Range) {
-	if !p.reconnects() || m == Slow || m == Hang && p.timeout <= prober.MinConnectTimeout {
+	if !p.reconnects() || m == Slow || m == Fail || m == Hang && p.timeout <= prober.MinConnectTimeout {
 		return last
 	}
 	var at Range   // of a connection

@@ -38,7 +38,7 @@ func (s *Subject) answers(r format.RuleText, m bounds.Misfortune) format.RuleTex
 	for _, p := range s.probes() {
 		word := string(m)
 		switch probe := s.Bounds.Probe(p); {
-		case m == bounds.Slow && probe.TCPSocket != nil: // the kernel of the node accepts the connection
+		case (m == bounds.Slow || m == bounds.Fail) && probe.TCPSocket != nil: // the kernel of the node accepts
 			continue
 		case m == bounds.Slow:
 			word = "ok in " + (2 * bounds.LongestTime * time.Second).String()

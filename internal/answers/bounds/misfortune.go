@@ -15,4 +15,7 @@ const (
 	Slow Misfortune = "slow"
 	// Refuse is a program that refuses connections, or whose commands fail.
 	Refuse Misfortune = "down"
+	// Fail is a program that answers each request at once, with a failure: status 503, NOT_SERVING,
+	// or an exit code.
+	Fail Misfortune = "fail"
 )

@@ -91,16 +91,16 @@ func (p *probe) left(within time.Duration) time.Duration {
 }
 
 // fails reports whether a misfortune makes the probe fail. The kernel of the node accepts
-// connections for a program that stands still or is slow.
+// connections for a program that stands still, is slow, or answers with a failure.
 func (p *probe) fails(m Misfortune) bool {
-	return p != nil && (p.TCPSocket == nil || m != Stall && m != Slow)
+	return p != nil && (p.TCPSocket == nil || m == Hang || m == Refuse)
 }
 
 // tookDuring returns how long a run takes during a misfortune. A grpc probe connects again until
 // its timeout (pkg/probe/grpc/grpc.go at v1.37.0). An https probe gives up a TLS handshake after 10
 // s (the transport of pkg/probe/http/http.go at v1.37.0).
 func (p *probe) tookDuring(m Misfortune) Range {
-	if m == Refuse && !p.reconnects() {
+	if m == Fail || m == Refuse && !p.reconnects() {
 		return p.answer.most(p.timeout)
 	}
 	if p.HTTPGet != nil && p.HTTPGet.Scheme == v1.URISchemeHTTPS && m != Slow { // a slow program still shakes hands

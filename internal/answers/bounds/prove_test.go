@@ -214,7 +214,7 @@ func allFigures() []figure {
 	} {
 		list = append(list, start(c))
 	}
-	for _, m := range []bounds.Misfortune{bounds.Hang, bounds.Stall, bounds.Slow, bounds.Refuse} {
+	for _, m := range []bounds.Misfortune{bounds.Hang, bounds.Stall, bounds.Slow, bounds.Refuse, bounds.Fail} {
 		list = append(list, survives(m), staysReady(m), untilStopped(m), untilUnready(m))
 	}
 	return append(list, tolerates(trace.Liveness), tolerates(trace.Readiness), readyUnasked(), untilReady(true, false),

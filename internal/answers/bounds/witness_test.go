@@ -88,6 +88,10 @@ func figureOf(row check.RowID, which string) Figure {
 		return Figure{Misfortune: silence(which), Outcome: Stopped, Limit: true}
 	case check.ServingSilence:
 		return Figure{Misfortune: silence(which), Outcome: Unready, Limit: true}
+	case check.Errors:
+		return Figure{Misfortune: failing(which), Outcome: Stopped, Limit: true}
+	case check.ServingErrors:
+		return Figure{Misfortune: failing(which), Outcome: Unready, Limit: true}
 	case check.HungUnready:
 		return Figure{Misfortune: bounds.Hang, Outcome: Unready}
 	case check.Serving:
@@ -108,6 +112,14 @@ func silence(which string) bounds.Misfortune {
 		return bounds.Slow
 	}
 	return bounds.Hang
+}
+
+// failing returns the misfortune of a case of a program that fails at once.
+func failing(which string) bounds.Misfortune {
+	if which == check.Failures {
+		return bounds.Fail
+	}
+	return bounds.Refuse
 }
 
 // candidate is a case with its value.

@@ -62,6 +62,11 @@ func (r *result) appMissing(q Requirement, which string) []string {
 		return misfortune("stall", q.Duration)
 	case Silence, ServingSilence:
 		return misfortune("hang", q.Duration)
+	case Errors, ServingErrors:
+		if which == Failures {
+			return misfortune("fail", q.Duration)
+		}
+		return misfortune("down", q.Duration)
 	case Answer:
 		if which == string(trace.Startup)+" probe" {
 			return []string{r.app("startup ok in %s at 0s", seconds(q.Duration))}

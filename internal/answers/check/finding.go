@@ -160,7 +160,8 @@ func (c *container) versionsDiffer() (f Finding, version string, differs bool) {
 	var differences []string
 	for _, row := range rows {
 		a, b := oldest.all(row.id), newest.all(row.id)
-		if len(oldest.rows[row.id]) == 0 || len(newest.rows[row.id]) == 0 {
+		if len(oldest.rows[row.id]) == 0 || len(newest.rows[row.id]) == 0 ||
+			oldest.repeats(row.id) && newest.repeats(row.id) {
 			continue
 		}
 		before, after := row.id.End(a), row.id.End(b)

@@ -150,6 +150,9 @@ func (r *result) try(f *Finding, x fix) (cost string, helps bool) {
 	}
 	var costs []string
 	for _, row := range rows {
+		if r.repeats(row.id) && after.repeats(row.id) {
+			continue
+		}
 		was, is := row.id.End(r.all(row.id)), row.id.End(after.all(row.id))
 		if len(r.rows[row.id]) == 0 || len(after.rows[row.id]) == 0 || (is < was) != row.limit || !differ(was, is) {
 			continue

@@ -121,6 +121,11 @@ func (r *result) all(id RowID) bounds.Range {
 	return all(r.rows[id]).Range
 }
 
+// repeats reports whether a row has the value of the row that it is like.
+func (r *result) repeats(id RowID) bool {
+	return id.Like() != "" && (r.all(id).Least-r.all(id.Like()).Least).Abs() < tenth
+}
+
 // all returns the range of some values, and the mean of the last one that has one.
 func all(values []Value) (a Value) {
 	for i, v := range values {

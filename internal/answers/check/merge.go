@@ -76,7 +76,7 @@ func (c *Checker) container(found *container) Container {
 	}
 	for _, row := range rows {
 		values := found.values(row.id)
-		if len(values) == 0 {
+		if len(values) == 0 || !slices.ContainsFunc(found.results, func(r *result) bool { return !r.repeats(row.id) }) {
 			continue
 		}
 		all := all(values)
@@ -86,7 +86,8 @@ func (c *Checker) container(found *container) Container {
 		}
 		text := row.text
 		if found.connects(row.probes) { // which passes while the program hangs
-			text = strings.NewReplacer("hung", "connections lost", "late or no answers", "lost connections").
+			text = strings.NewReplacer("hung", "connections lost", "late or no answers", "lost connections",
+				"errors or refusals", "refused connections").
 				Replace(text)
 		}
 		if row.id == Ready && len(found.workload.Pod.Spec.ReadinessGates) > 0 {

@@ -25,7 +25,11 @@ const (
 
 	// a time without any answer, or with late ones, in which the container stays ready
 	ServingSilence RowID = "serving-silence"
-	ServingAnswer  RowID = "serving-answer" // the time that each answer may take while the container stays ready
+	// a time of failures at once, such as status 503 and refused connections, that the liveness
+	// probe survives, and in which the container stays ready
+	Errors        RowID = "errors"
+	ServingErrors RowID = "serving-errors"
+	ServingAnswer RowID = "serving-answer" // the time that each answer may take while the container stays ready
 )
 
 // Times: how long the kubelet takes.
@@ -69,6 +73,8 @@ var rows = []row{
 		periods("for the last answer in time", trace.Liveness)},
 	{Silence, true, "survives late or no answers for up to", liveness, silence((*bounds.Container).Survives),
 		periods("", trace.Liveness)},
+	{Errors, true, "survives errors or refusals for up to", liveness, failures((*bounds.Container).Survives),
+		periods("for the last connection", trace.Liveness)},
 	{Answer, true, "tolerates answers of up to", killers, answers(trace.Startup, trace.Liveness),
 		words(" = timeoutSeconds")},
 	{Serving, true, "stays in its Service in a stall of up to", readiness,
@@ -78,6 +84,9 @@ var rows = []row{
 	{ServingSilence, true, "in its Service, late or no answers up to", readiness,
 		silence((*bounds.Container).StaysReady),
 		servedUntil(bounds.Hang, periods("", trace.Liveness), periods("", trace.Readiness))},
+	{ServingErrors, true, "in its Service, errors or refusals up to", readiness,
+		failures((*bounds.Container).StaysReady),
+		servedUntil(bounds.Fail, periods("", trace.Liveness), periods("", trace.Readiness))},
 	{ServingAnswer, true, "stays in its Service at answers of up to", readiness, answers(trace.Readiness),
 		words(" = timeoutSeconds")},
 	{Early, false, "Ready before it is up for", nil, nil,
@@ -136,27 +145,40 @@ func starts(which ...bounds.StartCase) valuesOf {
 	}
 }
 
-func limit(m bounds.Misfortune, of func(*bounds.Container, bounds.Misfortune) bounds.Range) valuesOf {
+func limit(m bounds.Misfortune, of limitOf) valuesOf {
 	return func(b *bounds.Container, _ time.Duration) []Value {
 		return []Value{{Range: of(b, m)}}
 	}
 }
 
-// The cases of Silence and ServingSilence.
+// The cases of Silence, Errors, and their rows about a Service.
 const (
 	noAnswers   = "no answers"
 	LateAnswers = "late answers"
+	refusals    = "refusals"
+	Failures    = "errors"
 )
 
 // silence returns how long a program need not answer in time. A late answer differs from none if a
 // connection without an answer ends before the timeout.
-func silence(of func(*bounds.Container, bounds.Misfortune) bounds.Range) valuesOf {
-	return func(b *bounds.Container, _ time.Duration) []Value {
-		none, late := of(b, bounds.Hang), of(b, bounds.Slow)
-		if none == late || late.Least == bounds.Never { // a TCP probe does not notice late answers
-			return []Value{{Range: none}}
+func silence(of limitOf) valuesOf {
+	return either(of, bounds.Hang, noAnswers, bounds.Slow, LateAnswers)
+}
+
+// failures returns how long a program may fail at once. An error differs from a refusal if the
+// probe connects again, as a gRPC probe does.
+func failures(of limitOf) valuesOf { return either(of, bounds.Refuse, refusals, bounds.Fail, Failures) }
+
+type limitOf = func(*bounds.Container, bounds.Misfortune) bounds.Range
+
+// either returns the limits of two misfortunes. A TCP probe does not notice the second one.
+func either(of limitOf, a bounds.Misfortune, caseA string, b bounds.Misfortune, caseB string) valuesOf {
+	return func(c *bounds.Container, _ time.Duration) []Value {
+		first, second := of(c, a), of(c, b)
+		if first == second || second.Least == bounds.Never {
+			return []Value{{Range: first}}
 		}
-		return []Value{{Case: noAnswers, Range: none}, {Case: LateAnswers, Range: late}}
+		return []Value{{Case: caseA, Range: first}, {Case: caseB, Range: second}}
 	}
 }
 
@@ -239,6 +261,11 @@ func rowOf(id RowID) row {
 
 // IsLimit reports whether a row is a limit and not a time.
 func (id RowID) IsLimit() bool { return rowOf(id).limit }
+
+// Like returns the row that a report has instead where the two do not differ, or nothing.
+func (id RowID) Like() RowID {
+	return map[RowID]RowID{Errors: Silence, ServingErrors: ServingSilence}[id]
+}
 
 // Probes returns the probes that decide about a row. A container without any of them does not have
 // the row.

@@ -239,6 +239,7 @@ func container(before, after *check.Container) Container {
 	measured := out.Change == Same && len(old.Limits)+len(old.Times) > 0 && len(now.Limits)+len(now.Times) > 0
 	for i := range out.Rows {
 		r := &out.Rows[i]
+		out.fill(r)
 		unknown := r.Before == nil && broken(old, "") || r.After == nil && broken(now, "")
 		r.judge(measured && !unknown)
 	}
@@ -257,6 +258,13 @@ func (c *Container) addRows(of *check.Container, field func(*Row) **value.Interv
 	}
 	for _, t := range of.Times {
 		*field(c.row(t.Row, t.Text, false)) = &value.Interval{Min: time.Duration(t.Best), Max: time.Duration(t.Worst)}
+	}
+}
+
+// fill takes the values of the row that a row is like where a side does not have the row.
+func (c *Container) fill(r *Row) {
+	if i := slices.IndexFunc(c.Rows, func(o Row) bool { return o.Row == r.Row.Like() }); i >= 0 {
+		r.Before, r.After = cmp.Or(r.Before, c.Rows[i].Before), cmp.Or(r.After, c.Rows[i].After)
 	}
 }
 

@@ -39,6 +39,10 @@ func (s *subject) costs(x setting) (list []Cost) {
 		if row.IsLimit() && len(s.values(s.now, row)) == 0 { // what a new probe decides at all is no cost
 			continue
 		}
+		like := row.Like() // a row that another one also stands for is no cost of its own
+		if like != "" && before == s.guaranteed(s.now, like) && after == s.guaranteed(x, like) {
+			continue
+		}
 		if worse >= noise {
 			list = append(list, Cost{row, before, after})
 		}

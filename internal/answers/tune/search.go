@@ -81,7 +81,7 @@ func (s *subject) implied(asked ...check.Requirement) check.Requirements {
 	all := slices.Clone(asked)
 	for _, q := range asked {
 		follows, some := map[check.RowID]check.RowID{check.Serving: check.Stall,
-			check.ServingSilence: check.Silence}[q.Row]
+			check.ServingSilence: check.Silence, check.ServingErrors: check.Errors}[q.Row]
 		if r := (check.Requirement{Container: q.Container, Row: follows, Duration: q.Duration}); some &&
 			s.old.has(liveness) && !slices.Contains(all, r) {
 			all = append(all, r)

@@ -182,9 +182,9 @@ func relevant(s setting, row check.RowID) []place {
 		if killer == startup && row == check.Restart {
 			list = append(list, runs(liveness)...)
 		}
-	case check.Stall, check.Silence, check.Detect:
+	case check.Stall, check.Silence, check.Errors, check.Detect:
 		list = runs(liveness)
-	case check.Serving, check.ServingSilence, check.Unready, check.HungUnready:
+	case check.Serving, check.ServingSilence, check.ServingErrors, check.Unready, check.HungUnready:
 		list = runs(readiness)
 	case check.Ready:
 		list = comesUp
