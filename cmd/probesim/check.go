@@ -256,7 +256,7 @@ func (o *checkOptions) prepare(cmd *cobra.Command, paths []string) (options chec
 		err = o.measure(cmd, files, &options)
 	}
 	if err == nil {
-		err = o.unknownContainers(cmd, o.unknown(options, files))
+		err = o.unknownContainers(cmd, o.unknown(cmd, options, files))
 	}
 	return options, files, err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -10,9 +11,11 @@ import (
 
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/input"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/require"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
+	"probesim.dev/internal/workloads"
 )
 
 // configFile has the defaults of check, compare, tune and rollout, if it is in the working
@@ -170,9 +173,31 @@ func (v configValue) options() (o check.Options, err error) {
 	return o, err
 }
 
+// passOver takes the workloads that files lack out of starts and stops that a configuration has, as
+// one for a whole repository or from 'probesim measure -o config' does.
+func (o *configuration) passOver(cmd *cobra.Command, files []input.File, known ...value.Durations) {
+	var names []string
+	for _, v := range o.defaults {
+		alone, _ := v.options()
+		for _, name := range slices.Concat(alone.Start.Names(), alone.Stop.Names()) {
+			if !slices.Contains(names, name) && workloads.Elsewhere(files, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	for _, d := range known {
+		maps.DeleteFunc(d.Of, func(name string, _ value.Interval) bool { return slices.Contains(names, name) })
+	}
+	if len(names) > 0 {
+		tell(cmd.ErrOrStderr(), "the starts and stops of %s in %s count for nothing here: no such workload",
+			printable.Some(names, 3), printable.Text(o.file))
+	}
+}
+
 // unknown returns the error about a container that no workload has, with its place if a
 // configuration names the container.
-func (o *configuration) unknown(options check.Options, files []input.File) error {
+func (o *configuration) unknown(cmd *cobra.Command, options check.Options, files []input.File) error {
+	o.passOver(cmd, files, options.Start, options.Stop)
 	err := options.UnknownContainers(files)
 	if err == nil {
 		return nil

@@ -126,7 +126,7 @@ func compareManifests(cmd *cobra.Command, paths []string, o compareOptions, igno
 	}
 	before, after, err := o.read(cmd, paths)
 	if err == nil {
-		err = o.unknown(options, slices.Concat(before, after))
+		err = o.unknown(cmd, options, slices.Concat(before, after))
 	}
 	if err != nil {
 		return err

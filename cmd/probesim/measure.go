@@ -45,7 +45,7 @@ func newMeasure() *cobra.Command {
 const measureHelp = `Measure how long the programs of a cluster take to start and to stop, from pods
 and their events. FILE is a file, or - for stdin, in any format that incident
 reads; JSON of kubectl has the most. Several versions of a pod (kubectl get -w)
-tell more starts.
+tell more starts, and so do rows of kubectl get pods -w with their workload.
 
 The kubelet sees a program only through its probes: a start ended between the
 last run that must have failed and the first one that succeeded, and times have

@@ -213,6 +213,7 @@ func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
 	if err != nil {
 		return o.annotate(cmd, err)
 	}
+	o.passOver(cmd, files, options.App.Start, options.App.Stop)
 	from, err := o.readFrom(cmd)
 	if err != nil {
 		return err

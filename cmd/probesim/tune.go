@@ -172,7 +172,7 @@ func (t *tuned) tuneContainers(cmd *cobra.Command, o *tuneOptions, options *chec
 		return err
 	}
 	options.RequireMeasured = options.Measured != nil
-	if err := o.unknown(*options, t.files); err != nil {
+	if err := o.unknown(cmd, *options, t.files); err != nil {
 		return err
 	}
 	var err error

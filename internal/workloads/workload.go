@@ -3,6 +3,7 @@ package workloads
 import (
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -90,6 +91,17 @@ func KnowContainers(files []input.File, names []string) error {
 		}
 	}
 	return nil
+}
+
+// Elsewhere reports whether a container, such as web/app, is one of a workload that files lack.
+func Elsewhere(files []input.File, container string) bool {
+	in, _ := path.Split(container)
+	here := in == ""
+	_, _ = Each(files, func(_ input.File, w *manifests.Workload) scenarios.Errors {
+		here = here || in == w.Name+"/" || in == w.Pod.Namespace+"/"+w.Name+"/"
+		return nil
+	})
+	return !here
 }
 
 // Admitted is a pod as the API server of a version stores it, with its defaults, but without its

@@ -301,7 +301,7 @@ func (t *textReader) endDescribe() {
 	switch {
 	case d.other:
 		t.others["description of "+d.section]++
-		t.template(d.at, pod)
+		t.template(d.at, d.section, pod)
 	case !empty || pod.Name != "":
 		p = t.ofText(d.at)
 	}

@@ -166,6 +166,9 @@ func (r *reader) placeProbe(l lateProbe) {
 func (r *reader) useTemplate(p *Pod, t *template) {
 	object := t.pod.DeepCopy()
 	object.Name, object.Namespace = p.Name, p.Namespace
+	if t.kind != "" {
+		object.OwnerReferences = []metav1.OwnerReference{{Kind: t.kind, Name: t.pod.Name, Controller: new(true)}}
+	}
 	if p.Object != nil {
 		object.Status = p.Object.Status
 	}

@@ -64,7 +64,7 @@ func (r *reader) part(o *object, kind, change string) bool {
 		if p = r.wholePod(o, pod, err); p == nil {
 			return true
 		}
-	case part.Spec != nil && spec != part.Spec && r.template(o.at, pod):
+	case part.Spec != nil && spec != part.Spec && r.template(o.at, kind, pod):
 		return true
 	case kind != "":
 		return false
@@ -120,11 +120,11 @@ func (r *reader) wholePod(o *object, pod *v1.Pod, err error) *Pod {
 
 // template remembers the pod template of a workload, with its name. It returns false if it has
 // none.
-func (r *reader) template(at Place, pod *v1.Pod) bool {
+func (r *reader) template(at Place, kind string, pod *v1.Pod) bool {
 	if pod.Name == "" || len(pod.Spec.Containers) == 0 {
 		return false
 	}
-	r.rec.templates = append(r.rec.templates, template{at, pod})
+	r.rec.templates = append(r.rec.templates, template{at, kind, pod})
 	return true
 }
 

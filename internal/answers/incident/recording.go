@@ -204,6 +204,7 @@ type Point struct {
 // template is the pod template of a workload in a recording, with the name of the workload.
 type template struct {
 	place Place
+	kind  string // of the workload
 	pod   *v1.Pod
 }
 

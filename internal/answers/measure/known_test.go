@@ -16,6 +16,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/answers/incident"
@@ -164,6 +165,77 @@ func TestKnownStarts(t *testing.T) {
 	}
 	t.Logf("%d workloads, %d pods: %d of %d starts are measured; the kubelet is %q", workloads, pods, measured, starts,
 		kubelet)
+}
+
+// TestKnownStartsOfRows checks the ranges that rows of kubectl get pods -w tell, with the workload
+// and without it.
+func TestKnownStartsOfRows(t *testing.T) {
+	typical, _ := fakeruntime.DelaySet("typical")
+	measured := map[bool]int{}
+	for seed := range uint64(long.Sample(100, 1000)) {
+		r := rand.New(rand.NewPCG(seed, 171))
+		w := randomWorkload(r)
+		loaded, err := scenarios.LoadBytes("scenario.yaml", []byte(w.scenario), nil)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, w.scenario)
+		}
+		p := loaded[0].Plans()[0]
+		records := run(t, "", seed, w.scenario, p)
+		for _, withSpec := range []bool{false, true} {
+			text := bytes.NewBufferString("NAME READY STATUS RESTARTS AGE\n")
+			for _, spec := range p.Specs() {
+				rows(text, spec, records, time.Duration(r.IntN(1e9)))
+			}
+			files := []input.File{{Name: "rows.txt", Data: text.Bytes()}}
+			if withSpec {
+				workload, _, _ := strings.Cut(w.scenario, "\n---\n")
+				files = append(files, input.File{Name: "web.yaml", Data: []byte(workload)})
+			}
+			for _, of := range measure.Of(incident.Read(files), measure.Options{Delays: typical}).Workloads {
+				for _, container := range of.Containers {
+					for _, s := range container.Starts {
+						measured[withSpec]++
+						took := w.starts["app"][min(s.Instance, len(w.starts["app"])-1)]
+						if took < s.Took.Min || took > s.Took.Max {
+							t.Errorf("seed %d, with spec %v: instance %d in %s takes %s to start, and measure says "+
+								"%v to %v\n%s%s", seed, withSpec, s.Instance, s.Pod, took, s.Took.Min, s.Took.Max,
+								text, w.scenario)
+						}
+					}
+				}
+			}
+		}
+	}
+	if min(measured[false], measured[true]) < 20 {
+		t.Errorf("only %v starts are measured", measured)
+	}
+	t.Logf("measured starts: %v", measured)
+}
+
+// rows writes a row for each status of a pod, as kubectl get pods -w does (printPod in
+// pkg/printers/internalversion/printers.go at v1.37.0). The creation is late in its second.
+func rows(to *bytes.Buffer, spec *v1.Pod, records []trace.Record, late time.Duration) {
+	var created time.Duration
+	for i := range records {
+		r := &records[i]
+		switch {
+		case r.Pod != spec.Namespace+"/"+spec.Name:
+		case r.Kind == trace.PodAdded:
+			created = r.T.Offset() - late
+		case r.Kind == trace.StatusPatched:
+			ready, restarts, status := 0, int32(0), r.Status.Phase
+			for i, c := range r.Status.Containers[len(spec.Spec.InitContainers):] {
+				if c.Ready {
+					ready++
+				}
+				if restarts = max(restarts, c.RestartCount); i == 0 && c.State != "running" && c.Reason != "" {
+					status = c.Reason
+				}
+			}
+			fmt.Fprintf(to, "%s %d/%d %s %d %s\n", spec.Name, ready, len(spec.Spec.Containers), status, restarts,
+				duration.HumanDuration(r.T.Offset()-created))
+		}
+	}
 }
 
 // run returns the trace of a scenario.

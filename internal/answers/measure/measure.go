@@ -99,8 +99,10 @@ type Workload struct {
 
 // Container is what the pods of a workload say about one of their containers.
 type Container struct {
-	Name   string  `json:"name"`
-	Starts []Start `json:"starts"`
+	Name string `json:"name"`
+	// Unnamed says that the files have only rows of kubectl get pods, so the name is not known.
+	Unnamed bool    `json:"unnamed,omitempty"`
+	Starts  []Start `json:"starts"`
 	// Start contains all starts; nil if none is known. Median is the one in the middle.
 	Start  *value.Interval `json:"start,omitempty"`
 	Median *value.Interval `json:"median,omitempty"`
@@ -164,10 +166,21 @@ func Of(rec *incident.Recording, o Options) *Report {
 	o.end = rec.End
 	m := &measurement{options: o, workloads: map[Revision]*Workload{}, report: &Report{}}
 	pods := map[*Workload]map[string]*incident.Pod{}
+	m.rowLines = map[string][]int{}
+	for _, f := range rec.Facts {
+		if f.Kind == incident.Row {
+			m.rowLines[f.File] = append(m.rowLines[f.File], f.Line)
+		}
+	}
+	for _, file := range slices.Sorted(maps.Keys(m.rowLines)) {
+		slices.Sort(m.rowLines[file])
+	}
 	all := o.Metrics.addTo(slices.Clone(rec.Pods))
 	for _, p := range all {
-		if p.Object == nil {
+		if p.Object == nil && len(ofRows(p)) == 0 {
 			continue // there are only events of it
+		} else if p.Object == nil {
+			p = withoutSpec(p)
 		}
 		if reason := unused(p); reason != "" {
 			m.report.Unused = add(m.report.Unused, reason, p.Place.String())
@@ -204,6 +217,7 @@ type measurement struct {
 	report    *Report
 	workloads map[Revision]*Workload
 	samples   []*sample
+	rowLines  map[string][]int // see pod
 }
 
 // sample is a start that a pod shows, or one of which it does not show enough.
@@ -216,6 +230,7 @@ type sample struct {
 	took      bounds.Range
 	unknown   string // why nothing is known; empty: took is
 	fromAbove string // why took has no least time
+	note      string // what it rests on
 }
 
 // workload returns the workload of a pod.
@@ -249,12 +264,13 @@ func (w *Workload) container(name string) *Container {
 
 // ofPod returns the starts that a pod shows.
 func (m *measurement) ofPod(p *incident.Pod, w *Workload) (list []*sample) {
-	pod := readPod(p)
+	pod := readPod(p, m.rowLines)
 	for c := range podutil.Containers(&p.Object.Spec) {
 		if c.Name == "" || isInit(p.Object, c) { // a part of a text, or never Ready
 			continue
 		}
 		out := w.container(c.Name)
+		out.Unnamed = c.Image == "" && c.Name == unnamed
 		pod.ends(out, c)
 		switch starts := pod.starts[c.Name]; {
 		case w.Kind == "Job" && c.StartupProbe == nil && c.ReadinessProbe == nil:
@@ -309,7 +325,7 @@ func (m *measurement) leaveOutKubeletRestarts() {
 // count adds a start to the container of its workload.
 func (m *measurement) count(s *sample) {
 	c := s.container
-	for _, reason := range []string{s.unknown, s.fromAbove} {
+	for _, reason := range []string{s.unknown, s.fromAbove, s.note} {
 		if reason != "" {
 			c.Unknown = add(c.Unknown, reason, s.pod.Place.String())
 		}

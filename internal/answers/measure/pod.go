@@ -31,7 +31,11 @@ const (
 	kubeletRestarted = "Ready at one time with other pods of the node, so the kubelet has restarted since"
 	otherProbes      = "only the greatest time is known, since other containers of the pod have probes"
 	otherLate        = "only the greatest time is known, since another container of the pod started late"
-	gated            = "only the greatest time is known, since the pod has readiness gates"
+	noSpec           = "only the greatest time is known, since rows of kubectl get pods have no probes: add their " +
+		"workloads (kubectl get deploy,sts -o yaml)"
+	readyAtOnce = "Ready in its first row with Running, and rows of kubectl get pods have no probes"
+	eachChange  = "rows of kubectl get pods count as those of -w, which prints each change"
+	gated       = "only the greatest time is known, since the pod has readiness gates"
 )
 
 // longestStart is the longest start that counts if no probe stops a start. It is the default of
@@ -43,6 +47,7 @@ type start struct {
 	at       incident.Moment
 	instance int
 	end      *incident.Fact
+	shown    incident.Moment // the row that shows it; unknown: the pod itself does
 }
 
 // pod is what the facts about a pod say about its starts, of all versions of the pod.
@@ -54,6 +59,8 @@ type pod struct {
 	waits    map[string]bool    // containers that wait for their start
 	kills    map[string][]incident.Moment
 	restarts map[string]int
+	rows     bool             // the starts are those of rows
+	rowLines map[string][]int // the lines of all rows, by file
 }
 
 // unused says why nothing can be measured in a pod, or returns nothing.
@@ -68,17 +75,17 @@ func unused(p *incident.Pod) string {
 	return ""
 }
 
-func readPod(p *incident.Pod) *pod {
-	r := &pod{Pod: p, starts: map[string][]start{}, waits: map[string]bool{},
+func readPod(p *incident.Pod, rowLines map[string][]int) *pod {
+	r := &pod{Pod: p, rowLines: rowLines, starts: map[string][]start{}, waits: map[string]bool{},
 		kills: map[string][]incident.Moment{}, restarts: map[string]int{}}
 	for _, f := range p.Facts {
 		switch f.Kind {
 		case incident.Waiting:
 			r.waits[f.Container] = true
 		case incident.Running:
-			r.add(f.Container, start{f.When, f.Count, nil})
+			r.add(f.Container, start{at: f.When, instance: f.Count})
 		case incident.Terminated:
-			r.add(f.Container, start{f.When, f.Instance, f})
+			r.add(f.Container, start{at: f.When, instance: f.Instance, end: f})
 		case incident.Restarts:
 			r.restarts[f.Container] = max(r.restarts[f.Container], f.Count)
 		case incident.Condition:
@@ -91,6 +98,7 @@ func readPod(p *incident.Pod) *pod {
 			}
 		}
 	}
+	r.addRows()
 	for _, list := range r.starts {
 		slices.SortStableFunc(list, func(a, b start) int {
 			return cmp.Or(a.at.At.Compare(b.at.At), cmp.Compare(a.instance, b.instance))
@@ -135,6 +143,7 @@ func (p *pod) measure(s *sample, i int, o *Options) {
 	case err != nil:
 		s.unknown = err.Error()
 		return
+	case s.container.Unnamed: // its probes are not known
 	case s.probes.StartupProbe == nil && s.probes.ReadinessProbe == nil:
 		s.unknown = noProbe
 		return
@@ -144,6 +153,15 @@ func (p *pod) measure(s *sample, i int, o *Options) {
 	}
 	if k.limit != bounds.Never {
 		s.container.Limit = value.Seconds(k.limit)
+	}
+	shown := list[i].shown
+	if hooks := s.probes.Lifecycle; p.rows {
+		s.note = eachChange
+		// the status shows a start soon, but for a postStart hook
+		if first := shown.At.Add(-k.unasked); s.instance == 0 && !s.container.Unnamed && first.After(s.at.At) &&
+			(hooks == nil || hooks.PostStart == nil) {
+			s.at = incident.Moment{At: first, Within: s.at.End().Sub(first)}
+		}
 	}
 	from := s.at.At
 	if s.instance > 0 || i > 0 {
@@ -158,8 +176,13 @@ func (p *pod) measure(s *sample, i int, o *Options) {
 	}
 	s.ready = p.ready[r]
 	s.fromAbove = p.others(s, o)
+	if s.container.Unnamed {
+		s.fromAbove = noSpec
+	}
 	s.took = k.took(s.at, s.ready, s.fromAbove == "")
 	switch {
+	case s.container.Unnamed && s.ready == shown:
+		s.unknown, s.fromAbove = readyAtOnce, ""
 	case p.restarted(s):
 		s.unknown, s.fromAbove = otherRestarted, ""
 	case s.took.Least > k.never:

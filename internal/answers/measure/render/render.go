@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -56,10 +57,14 @@ func (t *writer) lead() {
 	for _, w := range t.r.Workloads {
 		pods += w.Pods
 	}
-	each(t.r, func(_ *measure.Workload, c *measure.Container) {
+	only := ""
+	each(t.r, func(w *measure.Workload, c *measure.Container) {
 		containers, starts = containers+1, starts+len(c.Starts)
 		if c.Start != nil {
-			measured = append(measured, c)
+			measured, only = append(measured, c), c.Name
+		}
+		if c.Unnamed {
+			only = w.Name
 		}
 		for _, u := range c.Unknown {
 			if !slices.Contains(reasons, u.Reason) {
@@ -76,7 +81,11 @@ func (t *writer) lead() {
 	case len(measured) == 0:
 		sentence = fmt.Sprintf("No start is measured in %s.", printable.Count(pods, "pod"))
 	case containers == 1:
-		sentence = fmt.Sprintf("%s starts in %s: %s.", measured[0].Name, words(*measured[0].Start), found)
+		sentence = fmt.Sprintf("%s starts in %s: %s.", only, words(*measured[0].Start), found)
+		if measured[0].Start.Min == 0 {
+			most := up(value.Seconds(measured[0].Start.Max))
+			sentence = fmt.Sprintf("%s takes up to %s to start: %s.", only, most, found)
+		}
 	}
 	t.Lead(sentence, t.danger(containers))
 }
@@ -271,8 +280,8 @@ func ends(c *measure.Container) (lines []string) {
 
 // name names a container.
 func name(w *measure.Workload, c *measure.Container) string {
-	if w.Name == c.Name {
-		return c.Name
+	if w.Name == c.Name || c.Unnamed {
+		return w.Name
 	}
 	return w.Name + "/" + c.Name
 }
@@ -366,24 +375,37 @@ func durations(containers []*measure.Container, key string) string {
 		if key == "stop" {
 			r = c.Stop
 		}
-		if r != nil {
+		switch {
+		case r == nil:
+		case c.Unnamed:
+			list = append(list, r.Whole().String())
+		default:
 			list = append(list, printable.Text(c.Name)+"="+r.Whole().String())
 		}
 	}
 	return strings.Join(list, ", ")
 }
 
-// Config writes a .probesim.yaml with the starts and stops of all containers. Containers of one
-// name in several workloads have one range.
+// Config writes a .probesim.yaml with the starts and stops of the containers of each workload.
+// Manifests need not have the namespace: a name has it if another one has such a workload too.
 func Config(w io.Writer, r *measure.Report) error {
 	var all []*measure.Container
 	var b strings.Builder
 	for _, w := range r.Newest() {
 		b.WriteString(inexact(w))
 		for _, c := range w.Containers {
-			i := slices.IndexFunc(all, func(o *measure.Container) bool { return o.Name == c.Name })
+			if c.Unnamed { // its workload is not in the files
+				continue
+			}
+			name := path.Join(w.Name, c.Name)
+			if slices.ContainsFunc(r.Workloads, func(o *measure.Workload) bool {
+				return o.Name == w.Name && o.Namespace != w.Namespace
+			}) {
+				name = path.Join(w.Namespace, name)
+			}
+			i := slices.IndexFunc(all, func(o *measure.Container) bool { return o.Name == name })
 			if i < 0 {
-				all = append(all, &measure.Container{Name: c.Name, Start: c.Start, Stop: c.Stop})
+				all = append(all, &measure.Container{Name: name, Start: c.Start, Stop: c.Stop})
 				continue
 			}
 			all[i].Start, all[i].Stop = all[i].Start.Join(c.Start), all[i].Stop.Join(c.Stop)
