@@ -249,7 +249,7 @@ func (o *checkOptions) prepare(cmd *cobra.Command, paths []string) (options chec
 	if options.Base, err = readReport(cmd, "--annotations-of", o.annotationsOf); err != nil {
 		return options, nil, err
 	}
-	if files, err = readManifests(cmd, o.allowEmpty, paths...); err != nil {
+	if files, err = o.readManifests(cmd, o.allowEmpty, &options.Excluded, paths...); err != nil {
 		return options, nil, o.annotate(cmd, err)
 	}
 	if err = o.also.check(cmd.Context()); err == nil {

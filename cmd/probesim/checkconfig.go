@@ -34,6 +34,7 @@ var (
 type configuration struct {
 	file     string
 	defaults []configValue
+	exclude  []string // patterns of files that are left out
 }
 
 // addConfig adds the flag --config.
@@ -75,7 +76,7 @@ func (o *configuration) applyConfig(cmd *cobra.Command, doc *strict.Node) []chec
 		doc.Errorf("must be an object with defaults, such as start: 40s..70s")
 		return nil
 	}
-	strict.CheckKeys(doc, append([]string{"ignore"}, configured...)...)
+	strict.CheckKeys(doc, append([]string{"ignore", "exclude"}, configured...)...)
 	for _, name := range configured {
 		n, flag := doc.Field(name), cmd.Flags().Lookup(name)
 		if n.Kind != strict.Missing && (!n.Written() || n.Kind != strict.Scalar && len(n.Items) == 0) {
@@ -92,7 +93,23 @@ func (o *configuration) applyConfig(cmd *cobra.Command, doc *strict.Node) []chec
 			o.setFlag(cmd, name, value)
 		}
 	}
+	for _, n := range doc.Field("exclude").Items {
+		o.exclude = append(o.exclude, n.Value)
+		checkPattern(n)
+	}
+	if n := doc.Field("exclude"); n.Kind != strict.Missing && len(n.Items) == 0 {
+		n.Errorf("must be a list of files or directories, such as charts/redis*")
+	}
 	return ignoresOf(doc)
+}
+
+// checkPattern reports an error about a pattern of files.
+func checkPattern(n *strict.Node) {
+	if _, err := filepath.Match(n.Value, ""); err != nil {
+		n.Errorf("is no pattern: it has a [ without ], or ends with a backslash")
+	} else if n.Written() && (n.Kind != strict.Scalar || n.Value == "") {
+		n.Errorf("must be a pattern, such as charts/redis*")
+	}
 }
 
 // setFlag adds a value of a document to a flag.
@@ -144,9 +161,7 @@ func ignoresOf(doc *strict.Node) (ignores []check.Ignore) {
 		if err != nil {
 			n.Field("findings").Errorf("%v", err)
 		}
-		if _, err := filepath.Match(n.Field("path").Value, ""); err != nil {
-			n.Field("path").Errorf("is no pattern: %v", err)
-		}
+		checkPattern(n.Field("path"))
 		ignores = append(ignores, check.Ignore{Path: n.Field("path").Value, IDs: ids})
 	}
 	return ignores

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -19,7 +16,6 @@ import (
 	"probesim.dev/internal/require"
 	"probesim.dev/internal/runner"
 	"probesim.dev/internal/scenarios/manifests"
-	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/format"
 )
@@ -46,7 +42,7 @@ func newCompare() *cobra.Command {
 		})
 	flags := cmd.Flags()
 	flags.StringVar(&o.beforeRef, "before-ref", "",
-		"Compare with the same file at this git `ref`, such as main or HEAD~1.")
+		"Compare with the same file or directory at this git `ref`, such as main or HEAD~1.")
 	flags.StringVarP(&o.scenario, "scenario", "f", "", "Also run the scenarios of this `file` with both manifests.")
 	addChoice(cmd, &o.failOn, "fail-on", "", "Exit with 1 if a probe is `lost`, if a row is worse or a probe is lost "+
 		"(worse), or if a finding of this severity appears: error, warning or note.",
@@ -58,8 +54,9 @@ func newCompare() *cobra.Command {
 
 const compareHelp = `Compare the probe settings of two manifests: check both, and print what got
 better and what got worse. BEFORE and AFTER are files or directories; one of
-them can be - for stdin. With --before-ref, there is only AFTER, a file, and
-BEFORE is the same file at a ref of its git repository.
+them can be - for stdin. With --before-ref, there is only AFTER, and BEFORE is
+the same file or directory at a ref of its git repository. What is new since the
+ref is added.
 
 The table has the value that holds on every node and in every phase: how long
 something can last so that it always goes well, and how long the kubelet takes
@@ -124,7 +121,7 @@ func compareManifests(cmd *cobra.Command, paths []string, o compareOptions, igno
 	if o.run.Seeds != nil && o.scenario == "" {
 		return usage("--seed requires -f: the check of a manifest has no seeds")
 	}
-	before, after, err := o.read(cmd, paths)
+	before, after, err := o.read(cmd, paths, &options.Excluded)
 	if err == nil {
 		err = o.unknown(cmd, options, slices.Concat(before, after))
 	}
@@ -139,7 +136,8 @@ func compareManifests(cmd *cobra.Command, paths []string, o compareOptions, igno
 	names := o.names(paths)
 	for i, files := range [][]input.File{before, after} {
 		r, err := runCheck(cmd, files, names[i], options, o.parallel)
-		if err != nil {
+		added := i == 0 && o.beforeRef != "" && len(files) == 0 // nothing is there at the ref
+		if err != nil && !(added && errors.Is(err, errNoWorkload)) {
 			return err
 		}
 		reports = append(reports, r)
@@ -182,19 +180,20 @@ func (o *compareOptions) names(paths []string) (names [2]string) {
 }
 
 // read reads both manifests.
-func (o *compareOptions) read(cmd *cobra.Command, paths []string) (before, after []input.File, err error) {
+func (o *compareOptions) read(cmd *cobra.Command, paths []string, excluded *[]string) (before, after []input.File,
+	err error) {
 	last := paths[len(paths)-1]
 	switch {
 	case o.beforeRef == "":
-		before, err = readManifests(cmd, false, paths[0])
+		before, err = o.readManifests(cmd, false, nil, paths[0])
 	case last == "-":
-		return nil, nil, errors.New("--before-ref requires a file, not stdin")
+		return nil, nil, errors.New("--before-ref requires a file or a directory, not stdin")
 	default:
-		var data []byte
-		data, err = gitFile(cmd.Context(), o.beforeRef, last)
-		before = []input.File{{Name: last, Data: data}}
+		r := manifestReader{cmd: cmd, exclude: o.exclude}
+		err = r.readRef(o.beforeRef, last)
+		before = r.files
 	}
-	after, afterErr := readManifests(cmd, false, last)
+	after, afterErr := o.readManifests(cmd, false, excluded, last)
 	return before, after, errors.Join(err, afterErr)
 }
 
@@ -264,51 +263,4 @@ func (o *compareOptions) runPairs(cmd *cobra.Command, pairs [2][]*runner.Job) (l
 		}
 	}
 	return list, nil
-}
-
-// gitFile returns the content that a file has at a ref of its git repository, such as a branch or a
-// commit.
-//
-// The name of an object is the only argument that a user decides. It cannot be an option, because
-// the ref does not begin with a hyphen. cat-file runs no filters and no programs that the
-// configuration of the repository names.
-func gitFile(ctx context.Context, ref, path string) ([]byte, error) {
-	if ref == "" || strings.HasPrefix(ref, "-") || strings.ContainsAny(ref, ":\x00\n") {
-		return nil, fmt.Errorf("--before-ref: %s is not the name of a branch, a tag or a commit", strict.Quote(ref))
-	}
-	git, err := exec.LookPath("git")
-	if err != nil {
-		return nil, errors.New("--before-ref requires git, which is not in PATH: write the file of the ref to disk, " +
-			"and pass it as BEFORE")
-	}
-	dir, name := filepath.Split(path)
-	var out, stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, git, "cat-file", "blob", ref+":./"+name)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &capped{&out, strict.MaxFileSize + 1}, &capped{&stderr, 1000}
-	switch err := cmd.Run(); {
-	case out.Len() > strict.MaxFileSize:
-		return nil, fmt.Errorf("%s at %s is larger than %d MiB", printable.Text(path), printable.Text(ref),
-			strict.MaxFileSize>>20)
-	case err != nil:
-		reason := strings.TrimPrefix(strings.TrimSpace(stderr.String()), "fatal: ")
-		if reason == "" {
-			reason = err.Error()
-		}
-		return nil, fmt.Errorf("git does not find %s at %s: %s", printable.Text(path), printable.Text(ref),
-			printable.Text(reason))
-	}
-	return out.Bytes(), nil
-}
-
-// capped keeps the first bytes that are written, and drops the others.
-type capped struct {
-	to   *bytes.Buffer
-	left int
-}
-
-func (c *capped) Write(p []byte) (int, error) {
-	n := min(len(p), c.left)
-	c.left -= n
-	c.to.Write(p[:n])
-	return len(p), nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/printable"
@@ -265,6 +266,7 @@ func withInvalid(err error, invalid scenarios.Errors) error {
 type manifestReader struct {
 	cmd        *cobra.Command
 	allowEmpty bool // a file without an object or a directory without manifests is no error
+	exclude    []string
 
 	files  []input.File
 	passed passedOver
@@ -274,8 +276,11 @@ type manifestReader struct {
 // readManifests reads files, the manifests in directories, and stdin. It names the files that it
 // passes over. With allowEmpty, it passes over the same named files as in a directory: a tool that
 // names the changed files of a directory gets the result of the directory.
-func readManifests(cmd *cobra.Command, allowEmpty bool, paths ...string) ([]input.File, error) {
-	r := manifestReader{cmd: cmd, allowEmpty: allowEmpty}
+// What the configuration excludes is left out, and added to excluded unless that is nil; it is an
+// error if nothing else is there.
+func (o *configuration) readManifests(cmd *cobra.Command, allowEmpty bool, excluded *[]string,
+	paths ...string) ([]input.File, error) {
+	r := manifestReader{cmd: cmd, allowEmpty: allowEmpty, exclude: o.exclude}
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		switch {
@@ -294,11 +299,18 @@ func readManifests(cmd *cobra.Command, allowEmpty bool, paths ...string) ([]inpu
 	if text := r.passed.String(); text != "" {
 		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: passed over %s\n", text)
 	}
+	if excluded != nil {
+		*excluded = r.passed.excluded
+	}
+	if n := len(r.passed.excluded); n > 0 && len(r.files)+len(r.errs) == 0 && !allowEmpty {
+		r.errs = append(r.errs, fmt.Errorf("nothing is left: exclude in %s leaves out %s", printable.Text(o.file),
+			map[bool]string{true: "the only file", false: fmt.Sprintf("all %d files", n)}[n == 1]))
+	}
 	return r.files, errors.Join(r.errs...)
 }
 
 // passedOver are the names of what a directory has besides manifests.
-type passedOver struct{ others, charts, kustomizations, links []string }
+type passedOver struct{ others, charts, kustomizations, links, excluded []string }
 
 // String lists what was passed over, in a line.
 func (p *passedOver) String() string {
@@ -313,6 +325,7 @@ func (p *passedOver) String() string {
 	add(p.charts, "Helm chart", ", which helm template renders")
 	add(p.kustomizations, "kustomization", "")
 	add(p.links, "link or special file", "")
+	add(p.excluded, "excluded file", "")
 	return strings.Join(parts, ", ")
 }
 
@@ -332,6 +345,10 @@ func (r *manifestReader) add(name string, data []byte, err error) {
 // readFile reads a file. It may pass over one without an object of Kubernetes, such as the values
 // of a chart.
 func (r *manifestReader) readFile(path string, mayPass, named bool) {
+	if slices.ContainsFunc(r.exclude, func(p string) bool { return check.Matches(p, filepath.ToSlash(path)) }) {
+		r.passed.excluded = append(r.passed.excluded, printable.Text(path))
+		return
+	}
 	data, err := []byte(nil), error(nil)
 	other := mayPass && isLargeOther(path)
 	if !other {
@@ -356,7 +373,7 @@ func (r *manifestReader) readDirectory(dir string) {
 	for _, name := range names {
 		r.readFile(name, true, false)
 	}
-	if len(r.files)+len(r.errs) == before && !r.allowEmpty {
+	if len(r.files)+len(r.errs) == before && !r.allowEmpty && len(r.passed.excluded) == 0 {
 		r.errs = append(r.errs, fmt.Errorf("%s has no YAML or JSON file with an object of Kubernetes",
 			printable.Text(dir)))
 	}
@@ -408,20 +425,42 @@ func (r *manifestReader) manifestsIn(dir string) ([]string, error) {
 			chart = fmt.Errorf("%s is a Helm chart. Use what it renders:\n  helm template %s | %s",
 				printable.Text(name), simulate.Quote(name), onStdin[r.cmd.Name()])
 			return filepath.SkipDir
-		case d.IsDir() && exists(filepath.Join(name, "Chart.yaml")):
-			r.passed.charts = append(r.passed.charts, printable.Text(name))
-			return filepath.SkipDir
 		case d.IsDir():
-		case isKustomization(name):
-			r.passed.kustomizations = append(r.passed.kustomizations, printable.Text(name))
 		case !isFile(name, d):
 			r.passed.links = append(r.passed.links, printable.Text(name))
-		case slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(name))):
+		default:
 			names = append(names, name)
 		}
 		return nil
 	})
-	return names, cmp.Or(chart, err)
+	return r.manifestsOf(names), cmp.Or(chart, err)
+}
+
+// manifestsOf returns those files of a directory that can be manifests.
+func (r *manifestReader) manifestsOf(names []string) (manifests []string) {
+	charts := map[string]bool{}
+	for _, name := range names {
+		charts[filepath.Dir(name)] = charts[filepath.Dir(name)] || filepath.Base(name) == "Chart.yaml"
+	}
+	inChart := func(dir string) bool {
+		for !charts[dir] && dir != filepath.Dir(dir) {
+			dir = filepath.Dir(dir)
+		}
+		return charts[dir]
+	}
+	for _, name := range names {
+		dir := filepath.Dir(name)
+		switch {
+		case filepath.Base(name) == "Chart.yaml" && !inChart(filepath.Dir(dir)):
+			r.passed.charts = append(r.passed.charts, printable.Text(dir))
+		case inChart(dir):
+		case isKustomization(name):
+			r.passed.kustomizations = append(r.passed.kustomizations, printable.Text(name))
+		case slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(name))):
+			manifests = append(manifests, name)
+		}
+	}
+	return manifests
 }
 
 // isKustomization reports whether a file says how kustomize combines others.

@@ -209,7 +209,7 @@ func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
 	if err != nil {
 		return err
 	}
-	files, err := readManifests(cmd, false, paths...)
+	files, err := o.readManifests(cmd, false, nil, paths...)
 	if err != nil {
 		return o.annotate(cmd, err)
 	}
@@ -245,7 +245,7 @@ func (o *rolloutFlags) readFrom(cmd *cobra.Command) ([]input.File, error) {
 	if len(o.from) == 0 {
 		return nil, nil
 	}
-	from, err := readManifests(cmd, false, o.from...)
+	from, err := o.readManifests(cmd, false, nil, o.from...)
 	if err != nil {
 		err = o.annotate(cmd, fmt.Errorf("--from: %w", err))
 	}

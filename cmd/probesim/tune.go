@@ -126,7 +126,7 @@ func tuneManifests(cmd *cobra.Command, paths []string, o tuneOptions) error {
 		return err
 	}
 	var t tuned
-	if t.files, err = readManifests(cmd, false, paths...); err != nil {
+	if t.files, err = o.readManifests(cmd, false, nil, paths...); err != nil {
 		return err
 	}
 	if t.changed = t.files; containers {

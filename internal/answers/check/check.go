@@ -44,6 +44,7 @@ type Options struct {
 	// container, and what Require says about a row.
 	AllowAnnotations bool
 	Ignore           []Ignore // findings that do not count
+	Excluded         []string // files that the configuration excludes, for the report
 	// Base, unless nil, is an earlier report, such as one of the base of a pull request:
 	// annotations ignore only findings that it ignores too, its Start, Stop and requirements hold
 	// too, and annotations can only ask for more than these.

@@ -29,13 +29,10 @@ func ParseIDs(text string) ([]FindingID, error) {
 	return list, nil
 }
 
-// matches reports whether a file, or a directory that it is in, has the path.
-func (i *Ignore) matches(file string) bool {
-	if i.Path == "" {
-		return true
-	}
+// Matches reports whether a file, or a directory that it is in, fits a pattern of path.Match.
+func Matches(pattern, file string) bool {
 	for file = path.Clean(file); ; file = path.Dir(file) {
-		if ok, _ := path.Match(path.Clean(i.Path), file); ok {
+		if ok, _ := path.Match(path.Clean(pattern), file); ok {
 			return true
 		}
 		if parent := path.Dir(file); parent == file {
@@ -49,7 +46,7 @@ func (i *Ignore) matches(file string) bool {
 func (c *Checker) sortOut(w *workload, out *Container) {
 	var ignored []FindingID
 	for i := range c.options.Ignore {
-		if rule := &c.options.Ignore[i]; rule.matches(w.file) {
+		if rule := &c.options.Ignore[i]; rule.Path == "" || Matches(rule.Path, w.file) {
 			ignored = append(ignored, rule.IDs...)
 		}
 	}

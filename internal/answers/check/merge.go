@@ -17,7 +17,7 @@ import (
 // Report returns the report. It does the tasks that are left.
 func (c *Checker) Report() *Report {
 	c.finish()
-	r := &Report{Delays: c.options.Delays, Workloads: []Workload{}, Others: c.others}
+	r := &Report{Delays: c.options.Delays, Workloads: []Workload{}, Others: c.others, Excluded: c.options.Excluded}
 	r.Start, r.Stop = c.options.Start.Ordinary, c.options.Stop.Ordinary
 	for _, p := range c.options.Profiles {
 		r.Kubernetes = append(r.Kubernetes, p.Version)

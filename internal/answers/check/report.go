@@ -19,6 +19,8 @@ type Report struct {
 	Verdict   Verdict         `json:"verdict"`
 	Workloads []Workload      `json:"workloads"`
 	Others    []Other         `json:"others,omitempty"` // objects that are not checked
+	// Excluded are the files that the configuration excludes.
+	Excluded []string `json:"excluded,omitempty"`
 }
 
 // Other is an object that is not checked.

@@ -31,6 +31,7 @@ type Report struct {
 	After      string     `json:"after,omitempty"`
 	Workloads  []Workload `json:"workloads"`
 	Scenarios  []Scenario `json:"scenarios,omitempty"`
+	Excluded   []string   `json:"excluded,omitempty"` // files that the configuration excludes, after the change
 }
 
 // Workload is the comparison of an object that creates pods.
@@ -106,7 +107,7 @@ func (r *Row) Guaranteed() (before, after *value.Seconds) {
 // matches workloads by kind, namespace and name, and containers by name. See match and renames for
 // the others.
 func Compare(before, after *check.Report) *Report {
-	r := &Report{Kubernetes: after.Kubernetes, Delays: after.Delays, Workloads: []Workload{}}
+	r := &Report{Kubernetes: after.Kubernetes, Delays: after.Delays, Workloads: []Workload{}, Excluded: after.Excluded}
 	list := withProbes(after.Workloads)
 	pairs := match(withProbes(before.Workloads), list)
 	for i, now := range list {

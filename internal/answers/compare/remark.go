@@ -21,6 +21,9 @@ func (r *Report) Headline() string {
 	if n := r.Replaced(); n > 0 {
 		text += fmt.Sprintf(", %s replaced", printable.Count(n, "container"))
 	}
+	if n := len(r.Excluded); n > 0 {
+		text += fmt.Sprintf(", %s excluded", printable.Count(n, "file"))
+	}
 	return text
 }
 

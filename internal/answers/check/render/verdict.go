@@ -47,6 +47,9 @@ func Headline(r *check.Report) string {
 	if n := len(passedOver(r)); n > 0 {
 		counts += ", " + printable.Count(n, "sidecar") + " left out"
 	}
+	if n := len(r.Excluded); n > 0 {
+		counts += ", " + printable.Count(n, "file") + " excluded"
+	}
 	if len(r.Workloads) == 1 {
 		return r.Workloads[0].Title() + ": " + counts
 	}
