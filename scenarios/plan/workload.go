@@ -117,15 +117,38 @@ func (w *Workload) program(pod *v1.Pod, replica int) fakeruntime.Pod {
 // Rule returns the rule with a number, from 1, in the behavior of a container of a pod, or nil. The
 // pod is named namespace/name.
 func (p *Plan) Rule(pod, container string, number int) *format.Rule {
+	switch w := p.workloadOf(pod); {
+	case w == nil:
+		return nil
+	case w.Owns(pod):
+		return w.ruleOf(pod, container, number)
+	default:
+		return w.rule(container, number)
+	}
+}
+
+// workloadOf returns the workload of a pod, named namespace/name, or nil.
+func (p *Plan) workloadOf(pod string) *Workload {
 	for _, w := range p.Scenario.Workloads {
 		if w.Owns(pod) {
-			return w.ruleOf(pod, container, number)
+			return w
 		}
 		for replica := range w.Replicas {
 			if w.Key(replica) == pod {
-				return w.rule(container, number)
+				return w
 			}
 		}
+	}
+	return nil
+}
+
+// LeaseOf returns the lease that a container of a pod wants, or nil.
+func (p *Plan) LeaseOf(pod, container string) *format.Lease {
+	if len(p.Scenario.Leases) == 0 {
+		return nil
+	}
+	if w := p.workloadOf(pod); w != nil {
+		return w.LeaseOf(container)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ type candidate struct {
 
 // leaseWanted follows the programs that want leases.
 func (d *Driver) leaseWanted(r *trace.Record) {
-	of := d.leaseOf(r)
+	of := d.plan.LeaseOf(r.Pod, r.Container)
 	if of == nil {
 		return
 	}
@@ -45,18 +45,6 @@ func (d *Driver) leaseWanted(r *trace.Record) {
 		l.waiting = slices.DeleteFunc(l.waiting, is)
 	}
 	d.world.At(max(r.T, l.until), func() { d.takeLease(d.leases[of.Name], max(r.T, l.until)) })
-}
-
-// leaseOf returns the lease that the container of a record wants, or nil.
-func (d *Driver) leaseOf(r *trace.Record) *format.Lease {
-	if pod := d.pods[r.Pod]; pod != nil && len(d.plan.Scenario.Leases) > 0 {
-		for _, w := range d.plan.Scenario.Workloads {
-			if w.Manifest.Name == pod.Workload && w.Pod.Namespace == pod.Pod.Namespace {
-				return w.LeaseOf(r.Container)
-			}
-		}
-	}
-	return nil
 }
 
 // takeLease gives a lease that is free at t to the next program.

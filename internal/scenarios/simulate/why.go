@@ -20,6 +20,12 @@ func (r *Result) Why() *why.Run {
 		}
 		return why.Source{Says: rule.Says(), Since: firstMatch(plan, rule.Since, records)}
 	}
+	run.Lease = func(pod, container string) why.Lease {
+		if l := plan.LeaseOf(pod, container); l != nil {
+			return why.Lease{Name: l.Name, Free: l.Free()}
+		}
+		return why.Lease{}
+	}
 	run.Step = func(rec *trace.Record) why.Source { return stepOf(plan, rec, records) }
 	return run
 }

@@ -88,6 +88,11 @@ func (r *Run) startClause(rec, effect, cause *trace.Record) string {
 		text = fmt.Sprintf("%s restarted (restart %d)", printable.Text(rec.Container), rec.Instance)
 	}
 	text += " at " + r.at(rec.T)
+	if hook := r.ofInstance(rec, rec.Step, trace.HookStarted, "postStart"); hook != nil && effect != nil &&
+		(effect.Kind == trace.ProbeExecuted || effect.Kind == trace.StatusPatched) &&
+		effect.T >= r.hook(hook).end && r.hook(hook).end.Sub(hook.T) > noticeable {
+		text += ", and its postStart hook ran until " + r.at(r.hook(hook).end)
+	}
 	if effect != nil && effect.Kind == trace.StatusPatched {
 		text += r.readinessAfterStart(rec, effect.Status.Ready)
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/trace"
 )
 
@@ -32,6 +33,10 @@ func (r *Run) withRule(chain []Link, rec *trace.Record) ([]Link, *trace.Record) 
 		return chain, nil
 	}
 	end := &chain[len(chain)-1]
+	if lease := r.leaseOf(containerOf(rec), rec.T); succeeded(rec) && lease != nil && lease.holder != nil &&
+		lease.since >= last.T && containerOf(lease.holder) == containerOf(rec) {
+		says = append(says, printable.Text(rec.Container)+" "+lease.words(r, lease.holder))
+	}
 	rule := Link{T: last.T, Step: last.Step, Kind: last.Kind, Text: strings.Join(says, ", and "), Root: end.Root}
 	end.Root = ""
 	return append(chain, rule), r.record(r.source(last).Since)

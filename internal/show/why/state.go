@@ -190,6 +190,10 @@ func (m *moment) containerLine(c *v1.Container) string {
 	if stop := m.stop(c.Name); stop != nil {
 		text += m.stopping(c, stop)
 	}
+	text += m.inPostStart(start)
+	if lease := m.leaseOf(containerOf(start), m.t); lease != nil {
+		text += "; it " + lease.words(m.Run, start)
+	}
 	return text + m.probeStates(c, start)
 }
 
@@ -220,6 +224,22 @@ func (m *moment) startBlockedBy(c *v1.Container) string {
 		}
 	}
 	return m.lastWarning(c.Name, 0)
+}
+
+// inPostStart says that an instance runs its postStart hook. The kubelet runs it in the sync that
+// starts the container, and shows the start after it (startContainer in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+func (m *moment) inPostStart(start *trace.Record) string {
+	hook := m.ofInstance(start, start.Step, trace.HookStarted, "postStart")
+	if hook == nil || hook.T > m.t || m.hook(hook).end <= m.t {
+		return ""
+	}
+	until := "and does not end in this run"
+	if end := m.hook(hook).end; end < m.end {
+		until = "until " + m.at(end)
+	}
+	return fmt.Sprintf("; its postStart hook has run since %s, %s: up to its end, the status does not show that the "+
+		"container runs, and no probe runs", m.at(hook.T), until)
 }
 
 func (m *moment) isInit(name string) bool {

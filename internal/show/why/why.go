@@ -29,6 +29,8 @@ type Run struct {
 	// PodDeleteRequested or KubeletStopped. It may be nil, and it returns a zero Source for a
 	// record that it does not know.
 	Step func(*trace.Record) Source
+	// Lease returns the lease that a container wants. It may be nil.
+	Lease func(pod, container string) Lease
 
 	raw     []trace.Record
 	records []*trace.Record
