@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
@@ -140,10 +141,13 @@ func (o *liveOptions) measure(cmd *cobra.Command, manifest string, command []str
 	}
 	counter := terminal.NewCounter(cmd.ErrOrStderr(), o.Runs, "runs")
 	o.Progress = func(int) { counter.Step() }
-	runs, err := live.Measure(cmd.Context(), o.Options)
+	// the processes end also with signals that would end only probesim: of the terminal, and of a closed pipe
+	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGQUIT, syscall.SIGPIPE)
+	defer stop()
+	runs, err := live.Measure(ctx, o.Options)
 	counter.Stop()
 	switch {
-	case cmd.Context().Err() != nil:
+	case ctx.Err() != nil:
 		return &exitError{exitInterrupted,
 			fmt.Errorf("interrupted after %d of %d runs; all processes have ended", len(runs), o.Runs)}
 	case err != nil:

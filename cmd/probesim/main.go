@@ -82,6 +82,9 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if !errors.As(err, &coded) {
 		coded = &exitError{code: exitUsage, err: fmt.Errorf("%w\n%s", err, hint(command, args))}
 	}
+	if coded.code == exitUsage && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EIO)) { // as for stdout
+		coded.code = exitBroken
+	}
 	if coded.err != nil {
 		fmt.Fprintf(stderr, "probesim: %v\n", coded.err)
 	}

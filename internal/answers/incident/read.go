@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 	"strings"
 	"unicode/utf16"
 
@@ -59,16 +58,17 @@ type reader struct {
 	bare   map[string][]*Pod // by name
 
 	// Of the file that is read:
-	file     string
-	data     []byte
-	newlines []int // offsets of line breaks
-	unnamed  *Pod  // of rows that name none
-	full     bool  // the recording has maxFacts facts
-	wasted   int   // bytes read as objects in vain
-	text     *textReader
-	others   map[string]int // kinds of objects that incident does not use
-	objects  int            // number of Pod objects, of all files
-	more     bool           // there are more problems than the limit
+	file    string
+	data    []byte
+	counted int  // offset up to which line breaks have been counted
+	breaks  int  // line breaks up to there
+	unnamed *Pod // of rows that name none
+	full    bool // the recording has maxFacts facts
+	wasted  int  // bytes read as objects in vain
+	text    *textReader
+	others  map[string]int // kinds of objects that incident does not use
+	objects int            // number of Pod objects, of all files
+	more    bool           // there are more problems than the limit
 
 	sections   []*section // of all files
 	rows       []*Fact    // of kubectl get pods, whose times are the ages of their pods
@@ -133,13 +133,8 @@ func (r *reader) readFile(f input.File) {
 		r.problem(Place{f.Name, 0}, true, "%s", why)
 		return
 	}
-	r.file, r.data, r.newlines = f.Name, clean(bytes.TrimPrefix(f.Data, []byte("\xef\xbb\xbf"))), nil
+	r.file, r.data, r.counted, r.breaks = f.Name, clean(bytes.TrimPrefix(f.Data, []byte("\xef\xbb\xbf"))), 0, 0
 	r.wasted, r.others, r.unnamed, r.text = 0, map[string]int{}, nil, &textReader{reader: r}
-	for i, c := range r.data {
-		if c == '\n' {
-			r.newlines = append(r.newlines, i)
-		}
-	}
 	before, problems := r.used(), len(r.rec.Problems)
 	for at := 0; at < len(r.data); {
 		line := r.line(at)
@@ -179,8 +174,15 @@ func (r *reader) line(at int) string {
 	return string(rest)
 }
 
+// at returns the line of an offset. It counts from the offset before, which is near.
 func (r *reader) at(offset int) Place {
-	return Place{r.file, sort.SearchInts(r.newlines, offset) + 1}
+	if offset = min(offset, len(r.data)); offset < r.counted {
+		r.breaks -= bytes.Count(r.data[offset:r.counted], []byte("\n"))
+	} else {
+		r.breaks += bytes.Count(r.data[r.counted:offset], []byte("\n"))
+	}
+	r.counted = offset
+	return Place{r.file, r.breaks + 1}
 }
 
 func (r *reader) problem(at Place, lost bool, format string, args ...any) {
