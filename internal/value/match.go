@@ -122,6 +122,9 @@ func (m *Match) parseText() error {
 	return nil
 }
 
+// Every reports whether every number of things meets the condition.
+func (m Match) Every() bool { return m.typ == Int && m.lo <= 0 && m.hi >= maxCount }
+
 // Overlaps reports whether a number or a time in nanoseconds from lo to hi can meet the condition.
 func (m Match) Overlaps(lo, hi int64) bool { return m.lo <= hi && lo <= m.hi }
 

@@ -36,7 +36,16 @@ func (f Fields) Check(n *strict.Node, container string, reasons []string) {
 	for i := range f {
 		if typ, words, ok := statusField(n.Items[i], f[i].Name, container, reasons); ok {
 			f[i].Match, _ = parseMatch(n.Items[i], f[i].Name, typ, words)
+			f[i].checkProves(n.Items[i])
 		}
+	}
+}
+
+// checkProves reports an error about a field that every status meets. Those with bounds need not be
+// there.
+func (f Field) checkProves(n *strict.Node) {
+	if _, bounded := bounds[f.Name]; f.Match.Every() && !bounded && !n.Bad() {
+		n.Errorf("%s is any number, so it always holds: leave it out", f.Match)
 	}
 }
 

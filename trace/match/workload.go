@@ -46,5 +46,6 @@ func (f Fields) CheckWorkload(n *strict.Node) {
 			continue
 		}
 		f[i].Match, _ = parseMatch(n.Items[i], f[i].Name, of.typ, of.words)
+		f[i].checkProves(n.Items[i])
 	}
 }
