@@ -74,7 +74,8 @@ func (a *alsoFiles) addTo(cmd *cobra.Command, formats []string) {
 		if !slices.Contains(formats, format) || name == "" {
 			return nil, fmt.Errorf("must be FORMAT=FILE, where the format is one of %s", strings.Join(formats, ", "))
 		}
-		if slices.ContainsFunc(a.list, func(f alsoFile) bool { return filepath.Clean(f.name) == filepath.Clean(name) }) {
+		same := func(f alsoFile) bool { return filepath.Clean(f.name) == filepath.Clean(name) }
+		if slices.ContainsFunc(a.list, same) {
 			return nil, fmt.Errorf("names the file %s twice", name)
 		}
 		return append(a.list, alsoFile{format, name}), nil

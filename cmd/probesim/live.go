@@ -141,7 +141,7 @@ func (o *liveOptions) measure(cmd *cobra.Command, manifest string, command []str
 	}
 	counter := terminal.NewCounter(cmd.ErrOrStderr(), o.Runs, "runs")
 	o.Progress = func(int) { counter.Step() }
-	// the processes end also with signals that would end only probesim: of the terminal, and of a closed pipe
+	// signals that would end only probesim: of the terminal, and of a closed pipe
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGQUIT, syscall.SIGPIPE)
 	defer stop()
 	runs, err := live.Measure(ctx, o.Options)
