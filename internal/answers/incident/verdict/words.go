@@ -70,6 +70,9 @@ func write(e *evidence, r *ruling) Verdict {
 	for _, f := range r.proof {
 		v.Evidence = append(v.Evidence, Evidence{f.Place, lineOf(f)})
 	}
+	if v.Cause == LivenessProbe || v.Cause == StartupProbe {
+		e.tuneNext(&v)
+	}
 	return v
 }
 

@@ -218,7 +218,7 @@ func (a *Answer) details(b *document.Body, g *Group) {
 		b.Code("text", strings.Join(lines, "\n"))
 	}
 	if g.Next != "" {
-		b.Label("Next:", "Check the settings with the starts that are known.")
+		b.Label("Next:", g.NextSays)
 		b.Command(g.Next)
 	}
 }
