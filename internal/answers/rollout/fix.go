@@ -78,18 +78,17 @@ func (w *workload) withSleep(o *Options, seconds int64) (text string, change fun
 	}
 }
 
-// enoughSleep returns the least preStop sleep in whole seconds with which no run loses a request,
-// or nil if there is none.
+// enoughSleep returns the preStop sleep with which no run loses a request, with the changes that it
+// needs, or nil if there is none. It is one that is always enough, if a rule says how long that is,
+// and else the least one in whole seconds.
 func (w *workload) enoughSleep(o *Options, s sample) (*Fix, error) {
-	now, known := w.sleep()
-	if !known || s.lossless() {
+	if _, known := w.sleep(); !known || s.lossless() {
 		return nil, nil
 	}
 	w, before, field := w.prepared(o)
-	_, balanced := router.NamedLoadBalancer(o.Router)
 	if before != "" {
 		n := len(s)
-		if balanced { // few runs do not show how long it can take, but the name does
+		if _, balanced := router.NamedLoadBalancer(o.Router); balanced { // the name says how long it can take
 			n = max(fewestRuns, n/4)
 		}
 		var err error
@@ -100,30 +99,43 @@ func (w *workload) enoughSleep(o *Options, s sample) (*Fix, error) {
 	if !s.all(func(o *outcome) bool { return !o.helpless && o.took > 0 }) {
 		return nil, nil
 	}
-	needs := time.Duration(0)
-	for i := range s {
-		needs = max(needs, s[i].needs)
-	}
-	least := max(roundUp(needs), int64(now/time.Second))
-	if balanced && before != "" {
-		least = max(least, roundUp(longestDrop(o)+o.Latency.Max))
-	}
-	tries := []int64{least, least + 1, least + 2}
-	if always, ruled := w.alwaysEnough(o); ruled {
-		tries = append(tries, max(least, roundUp(always)))
-	}
-	for _, seconds := range tries {
+	_, ruled := w.alwaysEnough(o)
+	for _, seconds := range w.sleeps(o, s, true) {
 		text, change := w.withSleep(o, seconds)
 		line := w.path(w.serve()[0], "lifecycle.preStop")
 		if text = before + text; text == before {
 			text, line = strings.TrimSuffix(before, " and "), field
 		}
 		fix, err := w.try(o, len(s), text, line, change)
-		if err != nil || fix != nil && fix.LosesNone {
-			return fix, err
+		if err != nil {
+			return nil, err
+		}
+		if fix != nil && fix.LosesNone {
+			fix.Always = ruled
+			return fix, nil
 		}
 	}
 	return nil, nil
+}
+
+// sleeps returns preStop sleeps in whole seconds that may be enough, the shortest first: with
+// always, the one that a rule says is, if it says so, and else some from the one on that runs need.
+func (w *workload) sleeps(o *Options, s sample, always bool) (list []int64) {
+	now, known := w.sleep()
+	if !known {
+		return nil
+	}
+	least := int64(now / time.Second)
+	for i := range s {
+		least = max(least, roundUp(s[i].needs))
+	}
+	if _, balanced := router.NamedLoadBalancer(o.Router); balanced { // runs do not show how long it can take
+		least = max(least, roundUp(longestDrop(o)+o.Latency.Max))
+	}
+	if enough, ruled := w.alwaysEnough(o); ruled && always {
+		return []int64{max(least, roundUp(enough))}
+	}
+	return []int64{least, least + 1, least + 2}
 }
 
 // prepared returns the workload with the changes without which no sleep is enough, these in words

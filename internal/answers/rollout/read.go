@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -177,13 +178,43 @@ func (r *reader) simulated(w *workload, most int32) {
 	}
 }
 
+// before returns the index of a Deployment in those of --from, or -1.
+func (w *workload) before(from []*workload) int {
+	return slices.IndexFunc(from,
+		func(o *workload) bool { return o.spec.Name == w.spec.Name && o.spec.Namespace == w.spec.Namespace })
+}
+
+func (w *workload) sameTemplate(old *workload) bool {
+	return equality.Semantic.DeepEqual(old.spec.Spec.Template, w.spec.Spec.Template)
+}
+
+// leaveOut leaves out the Deployments that the files of --from do not have or have with the same
+// template, if others change, and names them.
+func (r *reader) leaveOut(from []*workload) (names []string) {
+	changed := slices.DeleteFunc(slices.Clone(r.workloads), func(w *workload) bool {
+		i := w.before(from)
+		return i < 0 || w.sameTemplate(from[i])
+	})
+	if from == nil || len(changed) == 0 || r.o.Workload != "" {
+		return nil
+	}
+	r.workloads = slices.DeleteFunc(r.workloads, func(w *workload) bool {
+		left := !slices.Contains(changed, w)
+		if left {
+			names = append(names, fmt.Sprintf("%s (%s:%d), which does not change",
+				manifests.Title("Deployment", w.spec.Namespace, w.spec.Name), w.file, w.node.Pos.Line))
+		}
+		return left
+	})
+	return names
+}
+
 // findOld finds the Deployment before the change in the files of --from.
 func (r *reader) findOld(w *workload, from []*workload) {
-	if from == nil {
+	if from == nil || !r.o.chooses(w) {
 		return
 	}
-	i := slices.IndexFunc(from,
-		func(o *workload) bool { return o.spec.Name == w.spec.Name && o.spec.Namespace == w.spec.Namespace })
+	i := w.before(from)
 	if i < 0 {
 		w.node.Find("metadata.name").Errorf("the files of --from have no Deployment of this name")
 		return
@@ -195,7 +226,7 @@ func (r *reader) findOld(w *workload, from []*workload) {
 	}
 	if metav1.FormatLabelSelector(w.old.Spec.Selector) != metav1.FormatLabelSelector(w.spec.Spec.Selector) {
 		w.node.Find("spec.selector").Errorf("the API server does not accept another selector than in --from")
-	} else if equality.Semantic.DeepEqual(w.old.Spec.Template, w.spec.Spec.Template) {
+	} else if w.sameTemplate(from[i]) {
 		w.node.Find("spec.template").Errorf("the template is that of --from: it changes nothing, and no pod is " +
 			"replaced")
 		return

@@ -21,7 +21,8 @@ import (
 type Report struct {
 	Setting
 	Workloads []Workload `json:"workloads"`
-	// NotRolledOut are workloads of kinds that are not rolled out yet.
+	// NotRolledOut are workloads of kinds that are not rolled out yet, and those that --from does not
+	// change.
 	NotRolledOut []string `json:"notRolledOut,omitempty"`
 }
 
@@ -172,6 +173,8 @@ type Fix struct {
 	Lost      float64 `json:"greatest"`
 	Takes     float64 `json:"takes"` // the rollout, in the median
 	LosesNone bool    `json:"losesNone"`
+	// Always reports whether a rule says that none is lost in any run.
+	Always bool `json:"always,omitempty"`
 }
 
 // Worst is the run that shows the verdict best: one that does not complete, or else the one that

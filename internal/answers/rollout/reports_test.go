@@ -60,7 +60,7 @@ func TestReports(t *testing.T) {
 		says    []string
 	}{
 		{"sigterm-stops-the-server", rollout.Options{}, rollout.Loses,
-			[]string{"still a target of kube-proxy", "preStop: {sleep: {seconds: 3}}: none lost"}},
+			[]string{"still a target of kube-proxy", "preStop: {sleep: {seconds: 12}}: always enough"}},
 		{"no-readiness-probe", rollout.Options{}, rollout.Loses,
 			[]string{"has no readinessProbe: its pods get requests as soon as it runs"}},
 		{"no-readiness-probe", start(5, 5), rollout.Loses,
@@ -71,7 +71,7 @@ func TestReports(t *testing.T) {
 		{"scale-down-behind-ingress-nginx",
 			rollout.Options{Router: "ingress-nginx", Change: rollout.Change{Kind: rollout.Scale, Scale: 5}},
 			rollout.Loses, []string{"the program has exited, still a target of ingress-nginx",
-				"preStop: {sleep: {seconds: 4}}: none lost"}},
+				"preStop: {sleep: {seconds: 14}}: always enough, none lost"}},
 		{"alb-ip-sleep-of-5s", behind("alb-ip"), rollout.Loses,
 			[]string{"still a target of alb-ip", "25s to 70s is enough"}},
 		{"alb-instance-which-sleep", rollout.Options{Router: "alb-instance", Runs: 12}, rollout.Loses,
@@ -112,7 +112,7 @@ func TestReports(t *testing.T) {
 		{"upstream-stops-first", rollout.Options{}, none,
 			[]string{"Container php gets SIGTERM 10s before container app does"}},
 		{"golang-from-scratch", rollout.Options{}, rollout.Loses,
-			[]string{"the program has exited, still a target of kube-proxy", "fix preStop: {sleep: {seconds: 2}}"}},
+			[]string{"the program has exited, still a target of kube-proxy", "fix preStop: {sleep: {seconds: 12}}: always enough"}},
 		{"leader-election", start(2, 2), none,
 			[]string{waits, "may never complete: a new pod needs the lease of the leader election (--leader-elect of " +
 				"container app), if a pod is Ready only as the leader"}},
@@ -150,7 +150,7 @@ func TestReports(t *testing.T) {
 		{"long-prestop-of-five", rollout.Options{}, none,
 			[]string{"old pods are there for up to 2m", "up to 10 pods at once"}},
 		{"probe-with-a-timeout-of-300s", rollout.Options{}, rollout.Loses,
-			[]string{"still a target of kube-proxy", "fix preStop: {sleep: {seconds: 2}}: none lost"}},
+			[]string{"still a target of kube-proxy", "fix preStop: {sleep: {seconds: 12}}: always enough"}},
 		{"behind-traefik", behind("traefik"), rollout.Loses,
 			[]string{"the program has exited, still a target of traefik", "preStop: {sleep: {seconds: 7}}: none lost"}},
 		{"sidecar-of-a-database-stops-first", scale(3, ""), none,
@@ -291,13 +291,13 @@ func TestReports(t *testing.T) {
 		{"dapr-sidecar", scale(2, ""), none,
 			[]string{"loses no simulated request", "Dapr adds a proxy to the pods (dapr.io/enabled)"}},
 		{"php-fpm-beside-nginx", once(""), rollout.Loses,
-			[]string{"preStop: {sleep: {seconds: 2}} in phpfpm and nginx: none lost"}},
+			[]string{"preStop: {sleep: {seconds: 12}} in phpfpm and nginx: always enough"}},
 		{"leaders-and-anti-affinity", once(""), none,
 			[]string{waits, "(--leader-election=true of container csi-provisioner, --leader-election of container " +
 				"csi-resizer)", "strategy Recreate stops them first"}},
 		{"surge-0-and-20-percent-of-1", rollout.Options{Runs: 20, App: start(5, 5).App}, rollout.Loses,
 			[]string{"maxUnavailable 1 lets the Deployment stop the only old pod at once",
-				"fix maxSurge: 1 and maxUnavailable: 0: none lost in 20 runs"}},
+				"fix maxSurge: 1 and maxUnavailable: 0 and preStop: {sleep: {seconds: 12}}: always enough"}},
 		{"port-of-no-container", once(""), rollout.Loses,
 			[]string{"Not simulated: which container listens at port 10080 of Service envoy: none has it among its " +
 				"ports", "how long the preStop hook takes"}},

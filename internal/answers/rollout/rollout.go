@@ -182,6 +182,7 @@ func load(files, from []input.File, o *Options) (list []*workload, others []stri
 			return nil, nil, ErrNoDeployment
 		}
 	}
+	others = append(others, r.leaveOut(old)...)
 	r.check(old)
 	if err := errs.Err(); err != nil {
 		return nil, nil, err

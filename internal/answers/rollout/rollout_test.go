@@ -141,7 +141,7 @@ func TestVerdicts(t *testing.T) {
 		fix     string // part of the fixes
 	}{
 		{"the defaults", manifest{replicas: 3}, rollout.Options{}, rollout.Loses, "exited old",
-			"preStop: {sleep: {seconds: 2}}"},
+			"preStop: {sleep: {seconds: 10}}"},
 		{"a preStop sleep", manifest{replicas: 3, container: "lifecycle: {preStop: {exec: {command: [sleep, '3']}}}"},
 			rollout.Options{}, rollout.LosesNone, "", ""},
 		{"no readiness probe", manifest{noReadiness: true},

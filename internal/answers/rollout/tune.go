@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 
@@ -187,7 +188,7 @@ func (x *tuner) knobs(s sample) (list []knob) {
 		lacks[x.w.require[i].Word] = lacks[x.w.require[i].Word] || !v.Met
 	}
 	if lacks[RowLost] {
-		list = append(list, x.sleeps(s))
+		list = append(list, x.longerSleeps(s))
 	}
 	if lacks[RowLost] || lacks[RowPreStop] {
 		var ready knob
@@ -210,26 +211,18 @@ func (x *tuner) knobs(s sample) (list []knob) {
 	return slices.DeleteFunc(list, func(k knob) bool { return len(k) == 0 })
 }
 
-// sleeps are longer preStop sleeps, with the grace period that they need.
-func (x *tuner) sleeps(s sample) (k knob) {
-	now, known := x.w.sleep()
-	if !known {
-		return nil
+// longerSleeps are longer preStop sleeps, with the grace period that they need: if nothing may be
+// lost, those that Run tries, and else also the shorter ones.
+func (x *tuner) longerSleeps(s sample) (k knob) {
+	w, _, _ := x.w.prepared(x.o)
+	list := w.sleeps(x.o, s, x.always && x.losesNothing())
+	if _, balanced := router.NamedLoadBalancer(x.o.Router); len(list) > 1 && !balanced {
+		now, _ := w.sleep()
+		for seconds := list[0] - 1; seconds > int64(now/time.Second); seconds-- {
+			list = slices.Insert(list, 0, seconds)
+		}
 	}
-	from, to := int64(now.Seconds())+1, int64(0)
-	for i := range s {
-		to = max(to, roundUp(s[i].needs)+2)
-	}
-	if _, balanced := router.NamedLoadBalancer(x.o.Router); balanced {
-		longest := roundUp(longestDrop(x.o) + x.o.Latency.Max)
-		from = max(from, longest) // fewer runs do not show how long it can take
-		to = from
-	}
-	if enough, ruled := x.w.alwaysEnough(x.o); ruled && x.always && x.losesNothing() {
-		from = max(from, roundUp(enough))
-		to = from
-	}
-	for seconds := from; seconds <= to; seconds++ {
+	for _, seconds := range list {
 		_, change := x.w.withSleep(x.o, seconds)
 		k = append(k, change)
 	}
@@ -285,7 +278,7 @@ func (x *tuner) result(found *trial) (*Tuned, error) {
 		t.Note = strings.Join(w.warnings, " ")
 		return t, nil
 	}
-	if t.Met && len(t.Changes) > 0 && x.losesNothing() {
+	if t.Met && x.losesNothing() {
 		t.Note = found.note(x.o)
 	}
 	err := x.show(t, found)

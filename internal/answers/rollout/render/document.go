@@ -76,7 +76,7 @@ func workload(d *document.Document, r *rollout.Report, w *rollout.Workload) {
 		requirement(s, v.Met, Requirement(&v))
 	}
 	if len(w.Containers) > 0 {
-		s.Text(document.Dim, "Probes, with the requirements "+strings.Join(w.Containers, ", ")+": probesim check")
+		s.Text(document.Dim, "'probesim check' judges "+strings.Join(w.Containers, ", ")+".")
 	}
 }
 

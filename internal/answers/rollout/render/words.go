@@ -144,6 +144,9 @@ func Fix(f *rollout.Fix) string {
 	if f.LosesNone {
 		brings = fmt.Sprintf("none lost in %s", Runs(f.Runs))
 	}
+	if f.Always {
+		brings = "always enough, " + brings
+	}
 	return f.Change + ": " + brings + ", and the rollout takes " + rollout.Format(rollout.RowTakes, f.Takes)
 }
 
@@ -178,7 +181,7 @@ func About(r *rollout.Report) []string {
 			r.Router.Add, r.Router.Remove, r.Router.Source))
 	}
 	if len(r.NotRolledOut) > 0 {
-		list = append(list, "Not rolled out yet: "+strings.Join(r.NotRolledOut, ", ")+".")
+		list = append(list, "Not rolled out: "+strings.Join(r.NotRolledOut, ", ")+".")
 	}
 	return list
 }
