@@ -62,7 +62,7 @@ func seeRollout(cmd *cobra.Command, paths []string, files []input.File, r *check
 		text += " " + simulate.Quote(path)
 	}
 	w := cmd.OutOrStdout()
-	document.WriteLine(w, document.Dim, text, terminal.Options(w))
+	fmt.Fprintln(terminal.Safe(w), terminal.Options(w).Paint(document.Dim, text)) // a shell reads the command in one line
 }
 
 // nameRollout names the command that shows how a Deployment comes from one manifest to the other,
