@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/value"
 	"probesim.dev/prober"
 	"probesim.dev/trace"
@@ -125,24 +126,16 @@ func (r *result) chooseFixes() {
 // try applies a change. It helps if the finding ends, or is about a better figure, no requirement
 // is missed that is met today, and nothing new is found. The cost are the figures that get worse.
 func (r *result) try(f *Finding, x fix) (cost string, helps bool) {
-	w := *r.container.workload
-	workload := *w.Workload
-	workload.Pod, w.Workload = w.Pod.DeepCopy(), &workload
-	c := &container{workload: &w, spec: podutil.Find(workload.Pod, r.container.spec.Name), path: r.container.path}
-	x.apply(&workload.Pod.Spec, c.spec)
-	after := &result{profile: r.profile, options: r.options, container: c}
-	if after.compute() != nil {
+	after, err := r.with(x.apply)
+	if err != nil || len(after.notIn(r)) > 0 {
 		return "", false
 	}
 	for _, o := range after.findings {
-		same := func(b Finding) bool { // a container has one about timeouts, and one about ports
-			return b.ID == o.ID && (b.Field == o.Field || o.ID == AnswerTimeout || o.ID == UndeclaredPort)
-		}
-		if !slices.ContainsFunc(r.findings, same) || o.ID == f.ID && o.Field == f.Field && o.weight >= f.weight {
+		if o.ID == f.ID && o.Field == f.Field && o.weight >= f.weight {
 			return "", false
 		}
 	}
-	for _, q := range r.container.workload.terms.Of(c.spec.Name) {
+	for _, q := range r.container.workload.terms.Of(r.container.spec.Name) {
 		if len(after.rows[q.Row]) > 0 && !q.Holds(value.Seconds(q.Row.End(after.all(q.Row)))) &&
 			q.Holds(value.Seconds(q.Row.End(r.all(q.Row)))) {
 			return "", false
@@ -161,4 +154,44 @@ func (r *result) try(f *Finding, x fix) (cost string, helps bool) {
 			row.id.Format(value.Seconds(was))))
 	}
 	return strings.Join(costs, "; "), true
+}
+
+// with returns the result of the container with a change.
+func (r *result) with(change func(*v1.PodSpec, *v1.Container)) (*result, error) {
+	w := *r.container.workload
+	workload := *w.Workload
+	workload.Pod, w.Workload = w.Pod.DeepCopy(), &workload
+	c := &container{workload: &w, spec: podutil.Find(workload.Pod, r.container.spec.Name), path: r.container.path}
+	change(&workload.Pod.Spec, c.spec)
+	after := &result{profile: r.profile, options: r.options, container: c}
+	return after, after.compute()
+}
+
+// notIn returns the findings that another result does not have.
+func (r *result) notIn(before *result) (list []Finding) {
+	for _, o := range r.findings {
+		same := func(b Finding) bool { // a container has one about timeouts, and one about ports
+			return b.ID == o.ID && (b.Field == o.Field || o.ID == AnswerTimeout || o.ID == UndeclaredPort)
+		}
+		if !slices.ContainsFunc(before.findings, same) {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// NewFindings returns what check finds in a container of a workload with a change, and not without
+// it, in the newest of the versions.
+func (o *Options) NewFindings(w *manifests.Workload, terms *Terms, name string,
+	change func(*v1.PodSpec, *v1.Container)) ([]Finding, error) {
+	r := &result{profile: o.Profiles[len(o.Profiles)-1], options: o,
+		container: &container{workload: &workload{Workload: w, terms: terms}, spec: podutil.Find(w.Pod, name)}}
+	if err := r.compute(); err != nil {
+		return nil, err
+	}
+	after, err := r.with(change)
+	if err != nil {
+		return nil, err
+	}
+	return after.notIn(r), nil
 }

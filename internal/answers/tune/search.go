@@ -40,11 +40,24 @@ func (s *subject) search(require check.Requirements) *search {
 func (s *subject) leastFor(require check.Requirements) (floor setting) {
 	for k := range kinds {
 		floor[k] = least
+		p, old := s.versions[0].Probe(types[k]), s.old[k]
 		for _, q := range require {
 			about := q.Row == check.Answer && k != readiness || q.Row == check.ServingAnswer && k == readiness
-			if p := s.versions[0].Probe(types[k]); about && (p == nil || p.TCPSocket == nil) {
+			if about && (p == nil || p.TCPSocket == nil) {
 				floor[k][timeout] = max(floor[k][timeout], int32(math.Ceil(q.Duration.Seconds())))
 			}
+		}
+		if !s.cautious || !s.old.has(k) {
+			continue
+		}
+		if p != nil && p.TCPSocket == nil { // see exec-timeout and answer-timeout of check
+			floor[k][timeout] = max(floor[k][timeout], min(old[timeout], 2))
+		}
+		if k == liveness { // see one-failure
+			floor[k][threshold] = min(old[threshold], 2)
+		}
+		if old[timeout] < old[period] { // see long-timeout
+			floor[k][period] = floor[k][timeout] + 1
 		}
 	}
 	return floor
@@ -55,6 +68,7 @@ func (s *search) above(x setting) setting {
 	for k := range kinds {
 		if x.has(k) {
 			x[k][timeout] = max(x[k][timeout], s.floor[k][timeout])
+			x[k][period] = max(x[k][period], s.floor[k][period])
 		}
 	}
 	if s.grace > 0 {
@@ -240,7 +254,7 @@ func (s *search) most(x setting, p place) int32 {
 // lowest returns the least value of a field with which the limits hold. They hold with its value in
 // x.
 func (s *search) lowest(x setting, p place) int32 {
-	low := least[p.field]
+	low := s.floor.at(p)
 	return low + int32(sort.Search(int(x.at(p)-low),
 		func(i int) bool { return s.meets(x.with(p, low+int32(i)), s.limits) }))
 }

@@ -9,7 +9,6 @@ import (
 
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/answers/check"
-	"probesim.dev/internal/podutil"
 	"probesim.dev/prober"
 	"probesim.dev/trace"
 )
@@ -99,9 +98,8 @@ func (s setting) probe(k kind, own, like *v1.Probe) *v1.Probe {
 	return &p
 }
 
-// apply changes a container of a pod to have the setting, and the probes that are new.
-func (s setting) apply(pod *v1.Pod, container string, added [kinds]*v1.Probe) {
-	c := podutil.Find(pod, container)
+// apply changes a container to have the setting, and the probes that are new.
+func (s setting) apply(c *v1.Container, added [kinds]*v1.Probe) {
 	for k, of := range types {
 		if s.has(kind(k)) {
 			prober.SetProbe(c, of, s.probe(kind(k), prober.ProbeOf(c, of), added[k]))

@@ -97,7 +97,7 @@ const maxFields = 5
 func (s *search) nearest(x setting, p place) int32 {
 	old, step := s.above(s.old).at(p), int32(1)
 	if !s.old.has(p.kind) {
-		if old = least[p.field]; p.field == period {
+		if old = s.floor.at(p); p.field == period {
 			return x.at(p)
 		}
 	}
@@ -175,8 +175,8 @@ func (a *attempt) try(x setting, free, solved []place) {
 		upTo = max(upTo, a.retry+5)
 	}
 	upTo = min(upTo, bounds.LongestTime)
-	for by := int32(0); by <= max(x.at(p)-least[p.field], upTo-x.at(p)); by++ { // the closest values first
-		if low := x.at(p) - by; low >= least[p.field] {
+	for by := int32(0); by <= max(x.at(p)-a.floor.at(p), upTo-x.at(p)); by++ { // the closest values first
+		if low := x.at(p) - by; low >= a.floor.at(p) {
 			a.try(x.with(p, low), free[1:], solved)
 		}
 		if high := x.at(p) + by; by > 0 && high <= upTo {
@@ -191,10 +191,10 @@ func (a *attempt) try(x setting, free, solved []place) {
 func (s *search) hopeless(x setting, of []place) bool {
 	low, often, high := x, x, x
 	for _, p := range of {
-		low.set(p, least[p.field])
+		low.set(p, s.floor.at(p))
 		high.set(p, s.most(high, p))
 		if often.set(p, high.at(p)); p.field == period {
-			often.set(p, least[period])
+			often.set(p, s.floor.at(p))
 		}
 	}
 	return slices.ContainsFunc(s.require, func(q check.Requirement) bool {
@@ -205,7 +205,7 @@ func (s *search) hopeless(x setting, of []place) bool {
 				case q.Row.IsLimit():
 					y.set(p, s.most(y, p))
 				default:
-					y.set(p, least[threshold])
+					y.set(p, s.floor.at(p))
 				}
 			}
 			return s.margin(y, q) >= 0

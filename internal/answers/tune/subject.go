@@ -19,6 +19,7 @@ type subject struct {
 	old      setting             // the same with an added readiness probe: a search begins with it
 	start    time.Duration       // the longest start, if it is known
 	settings int                 // number of rows that were computed
+	cautious bool                // a search leaves out settings that check warns of, unless the old one is so
 }
 
 // newSubject returns the container of a task. The text says why none of some rows has a meaning, if

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -35,6 +36,8 @@ type Tuner struct {
 // task tunes a container.
 type task struct {
 	workload, container int // in the report
+	of                  *manifests.Workload
+	terms               *check.Terms
 	pod                 *v1.Pod
 	spec                *v1.Container
 	readiness           *v1.Probe // to add; nil: none
@@ -71,8 +74,8 @@ func (t *Tuner) add(f input.File, w *manifests.Workload) scenarios.Errors {
 		if len(own) == 0 {
 			continue
 		}
-		x := &task{workload: at, container: len(added.Containers), pod: w.Pod, spec: spec, require: own,
-			start: terms.Start(spec.Name)}
+		x := &task{workload: at, container: len(added.Containers), of: w, terms: terms, pod: w.Pod,
+			spec: spec, require: own, start: terms.Start(spec.Name)}
 		for _, q := range own {
 			if p := readinessFor(spec, q.Row); p != nil {
 				x.readiness = p
@@ -156,14 +159,21 @@ func (x *task) tune(c *Container, o *check.Options, margin float64) error {
 		c.Why = s.why(x.require)
 		return nil
 	}
+	brings, err := x.brings(found.setting, o)
+	if err != nil {
+		return err
+	}
+	if len(brings) > 0 {
+		of.cautious = true
+		other, safe := of.findWithMargin(x.require, margin)
+		fewer, err := x.brings(safe.setting, o)
+		if err == nil && safe.met() && len(fewer) < len(brings) {
+			s, found, brings = other, safe, fewer
+		}
+	}
 	c.Met, c.now, c.Changes = true, found.setting, changed(s.now, found.setting)
 	c.Tight = margin > 0 && len(c.Changes) > 0 && !s.meets(c.now, withMargin(x.require, margin))
-	if !s.now.has(startup) {
-		c.added[startup] = c.now.probe(startup, nil, x.spec.LivenessProbe)
-	}
-	if x.readiness != nil {
-		c.added[readiness] = c.now.probe(readiness, nil, x.readiness)
-	}
+	c.added = x.added(c.now)
 	for _, q := range x.require {
 		c.Margins = append(c.Margins, s.marginOf(c.now, q))
 	}
@@ -175,7 +185,27 @@ func (x *task) tune(c *Container, o *check.Options, margin float64) error {
 		c.Note = strings.TrimSpace(c.Note + " The readiness probe asks whether the port accepts connections. If the " +
 			"program has an endpoint that says whether it can serve, ask that.")
 	}
+	for _, f := range brings {
+		c.Note = strings.TrimSpace(c.Note + fmt.Sprintf(" With the changes, check finds that %s (%s).", f.Summary, f.ID))
+	}
 	return nil
+}
+
+// added returns the probes of a setting that are new.
+func (x *task) added(now setting) (added [kinds]*v1.Probe) {
+	if x.spec.StartupProbe == nil {
+		added[startup] = now.probe(startup, nil, x.spec.LivenessProbe)
+	}
+	if x.readiness != nil {
+		added[readiness] = now.probe(readiness, nil, x.readiness)
+	}
+	return added
+}
+
+// brings returns what check finds with a setting, and not in the manifest.
+func (x *task) brings(now setting, o *check.Options) ([]check.Finding, error) {
+	return o.NewFindings(x.of, x.terms, x.spec.Name,
+		func(_ *v1.PodSpec, c *v1.Container) { now.apply(c, x.added(now)) })
 }
 
 // findWithMargin finds a setting that exceeds the limits by a margin, or one that just meets the
@@ -235,7 +265,7 @@ func (r *Report) Modify(file string, w *manifests.Workload) {
 	}
 	for _, c := range of.Containers {
 		if len(c.Changes) > 0 {
-			c.now.apply(w.Pod, c.Name, c.added)
+			c.now.apply(podutil.Find(w.Pod, c.Name), c.added)
 		}
 	}
 	if of.Grace != nil {
