@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -134,6 +135,9 @@ func Admit(object manifests.APIObject, p profile.Profile) (*Admitted, error) {
 	pod.Spec.ActiveDeadlineSeconds = nil
 	return &Admitted{pod, planned[0].Program, p}, nil
 }
+
+// ShortGrace is the time from the stop signal to SIGKILL in which many programs cannot shut down.
+const ShortGrace = 5 * time.Second
 
 // Describe describes a probe for people.
 func Describe(p *v1.Probe) string {

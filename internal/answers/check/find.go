@@ -821,9 +821,6 @@ func (r *result) waitsForReady(atMost time.Duration) (waits time.Duration, field
 	return waits, field, advice
 }
 
-// graceIsShort is the time from the stop signal to SIGKILL in which many programs cannot shut down.
-const graceIsShort = 5 * time.Second
-
 // hookIsLong is the time from which a preStop hook is a reason for a short grace period.
 const hookIsLong = time.Second
 
@@ -833,7 +830,7 @@ func shortGrace(r *result) []Finding {
 	}
 	hook := r.container.spec.Lifecycle
 	stopped, left := time.Duration(r.deleted.SIGTERM), time.Duration(r.deleted.SIGKILL-r.deleted.SIGTERM)
-	if hook == nil || hook.PreStop == nil || left >= graceIsShort || stopped < hookIsLong {
+	if hook == nil || hook.PreStop == nil || left >= workloads.ShortGrace || stopped < hookIsLong {
 		return nil
 	}
 	message := fmt.Sprintf("%s of the grace period: the program has only %s between SIGTERM and SIGKILL.",

@@ -83,6 +83,12 @@ type Finding struct {
 	weight float64 // of two findings of one kind, the one with the greater weight is more worth a change
 }
 
+// Same reports whether two findings for a container are about the same. A container has one about
+// timeouts, and one about ports.
+func (f *Finding) Same(o Finding) bool {
+	return o.ID == f.ID && (o.Field == f.Field || o.ID == AnswerTimeout || o.ID == UndeclaredPort)
+}
+
 // findings returns the findings for a container, the worst first. It reports a finding once, in the
 // newest version that has it.
 func (c *Checker) findings(found *container) []Finding {
@@ -97,7 +103,7 @@ func (c *Checker) findings(found *container) []Finding {
 				f.Message = "Kubernetes " + r.profile.Version + ", " + f.Message
 			}
 			f = found.place(f, r.profile.Version)
-			if !slices.ContainsFunc(list, func(o Finding) bool { return o.ID == f.ID && o.Field == f.Field }) {
+			if !slices.ContainsFunc(list, f.Same) {
 				list = append(list, f)
 			}
 		}

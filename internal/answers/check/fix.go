@@ -114,21 +114,34 @@ func (r *result) chooseFixes() {
 				}
 			}
 		}
-		for _, x := range candidates {
-			if cost, helps := r.try(f, x); helps {
-				f.Fix, f.Cost = x.text, cost
-				break
+		// a start that is killed is worse than what is left
+		for _, less := range []bool{false, f.ID == StartKilled} {
+			for _, x := range candidates {
+				if f.Fix != "" {
+					break
+				}
+				if cost, helps := r.try(f, x, less); helps {
+					f.Fix, f.Cost = x.text, cost
+				}
 			}
 		}
 	}
 }
 
 // try applies a change. It helps if the finding ends, or is about a better figure, no requirement
-// is missed that is met today, and nothing new is found. The cost are the figures that get worse.
-func (r *result) try(f *Finding, x fix) (cost string, helps bool) {
+// is missed that is met today, and nothing new is found, or with less only what is less severe. The
+// cost are these, and the figures that get worse.
+func (r *result) try(f *Finding, x fix, less bool) (cost string, helps bool) {
 	after, err := r.with(x.apply)
-	if err != nil || len(after.notIn(r)) > 0 {
+	if err != nil {
 		return "", false
+	}
+	var costs []string
+	for _, o := range after.notIn(r) {
+		if !less || o.Severity.AtLeast(f.Severity) {
+			return "", false
+		}
+		costs = append(costs, fmt.Sprintf("%s (%s)", o.Summary, o.ID))
 	}
 	for _, o := range after.findings {
 		if o.ID == f.ID && o.Field == f.Field && o.weight >= f.weight {
@@ -141,7 +154,6 @@ func (r *result) try(f *Finding, x fix) (cost string, helps bool) {
 			return "", false
 		}
 	}
-	var costs []string
 	for _, row := range rows {
 		if r.repeats(row.id) && after.repeats(row.id) {
 			continue
@@ -170,10 +182,7 @@ func (r *result) with(change func(*v1.PodSpec, *v1.Container)) (*result, error) 
 // notIn returns the findings that another result does not have.
 func (r *result) notIn(before *result) (list []Finding) {
 	for _, o := range r.findings {
-		same := func(b Finding) bool { // a container has one about timeouts, and one about ports
-			return b.ID == o.ID && (b.Field == o.Field || o.ID == AnswerTimeout || o.ID == UndeclaredPort)
-		}
-		if !slices.ContainsFunc(before.findings, same) {
+		if !slices.ContainsFunc(before.findings, o.Same) {
 			list = append(list, o)
 		}
 	}

@@ -74,7 +74,7 @@ func (c *Checker) sortOut(w *workload, out *Container) {
 // has reports whether a report has a finding of the same kind about the same field of a container,
 // as severe or worse. The file of its workload can have another name.
 func (r *Report) has(w *workload, container string, f *Finding) bool {
-	same := func(o Finding) bool { return o.ID == f.ID && o.Field == f.Field && o.Severity.AtLeast(f.Severity) }
+	same := func(o Finding) bool { return f.Same(o) && o.Severity.AtLeast(f.Severity) }
 	c := r.find(w).container(container)
 	return c != nil && (slices.ContainsFunc(c.Findings, same) || slices.ContainsFunc(c.Known, same))
 }

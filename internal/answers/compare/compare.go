@@ -345,7 +345,7 @@ func (r *Row) missing() *value.Seconds {
 func without(list, other []check.Finding) []check.Finding {
 	var left []check.Finding
 	for _, f := range list {
-		same := func(o check.Finding) bool { return o.ID == f.ID && o.Field == f.Field && o.Severity == f.Severity }
+		same := func(o check.Finding) bool { return f.Same(o) && o.Severity == f.Severity }
 		if !slices.ContainsFunc(other, same) {
 			left = append(left, f)
 		}

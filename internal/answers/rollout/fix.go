@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/internal/value"
+	"probesim.dev/internal/workloads"
 	"probesim.dev/internal/world/router"
 )
 
@@ -59,7 +60,7 @@ func (w *workload) withSleep(o *Options, seconds int64) (text string, change fun
 			texts[0] += " in " + strings.Join(containers, " and ")
 		}
 	}
-	if needs := seconds + roundUp(w.longestStop(o)) + 2; needs > grace {
+	if needs := w.graceFor(o, seconds); needs > grace {
 		texts = append(texts, fmt.Sprintf("terminationGracePeriodSeconds: %d", needs))
 		grace = needs
 	}
@@ -76,6 +77,16 @@ func (w *workload) withSleep(o *Options, seconds int64) (text string, change fun
 		}
 		d.Spec.Template.Spec.TerminationGracePeriodSeconds = &grace
 	}
+}
+
+// graceFor returns a grace period in which the program can end after a preStop sleep. check warns of
+// less.
+func (w *workload) graceFor(o *Options, sleep int64) int64 {
+	needs := roundUp(w.longestStop(o)) + 2
+	if sleep > 0 {
+		needs = max(needs, roundUp(workloads.ShortGrace))
+	}
+	return sleep + needs
 }
 
 // enoughSleep returns the preStop sleep with which no run loses a request, with the changes that it
@@ -222,7 +233,7 @@ func (w *workload) candidates(o *Options) (list [][]candidate) {
 		list = append(list, []candidate{w.oneByOne()})
 	}
 	if sleep, known := w.sleep(); known {
-		grace := roundUp(sleep) + roundUp(w.longestStop(o)) + 2
+		grace := w.graceFor(o, roundUp(sleep))
 		if grace > *spec.Template.Spec.TerminationGracePeriodSeconds {
 			list = append(list, []candidate{{fmt.Sprintf("terminationGracePeriodSeconds: %d", grace),
 				"spec.template.spec.terminationGracePeriodSeconds", func(d *appsv1.Deployment) {

@@ -87,7 +87,7 @@ func TestReports(t *testing.T) {
 			[]string{"the program has exited, still a target of neg", "fix preStop: {sleep:"}},
 		{"app-gateway-takes-40s", behind("app-gateway: add 40s, remove 40s"), rollout.Loses,
 			[]string{"still a target of app-gateway for up to 40.4s", "preStop: {sleep: {seconds: 4",
-				"and terminationGracePeriodSeconds: 4", "app-gateway adds a pod after 40s and"}},
+				"and terminationGracePeriodSeconds: 5", "app-gateway adds a pod after 40s and"}},
 		{"sleep-beyond-the-grace-period", rollout.Options{Router: "alb-ip", App: rollout.App{Start: seconds(20, 20)}},
 			rollout.Loses, []string{"SIGKILL comes 30s after the deletion (terminationGracePeriodSeconds), and the " +
 				"preStop hook and the stop take 40.1s"}},
@@ -176,12 +176,12 @@ func TestReports(t *testing.T) {
 				"fix minReadySeconds: 66 (alb takes up to 1m to add a pod) and preStop:"}},
 		{"neg-sleep-of-20s", behind("neg"), rollout.Loses,
 			[]string{"still a target of neg", "preStop: {sleep: {seconds: 65}} and terminationGracePeriodSeconds: " +
-				"68: none lost"}},
+				"70: none lost"}},
 		{"neg-why-60s", behind("neg"), rollout.Loses,
 			[]string{"the program has exited, still a target of neg", "preStop: {sleep: {seconds: 65}}"}},
 		{"nlb-takes-two-minutes", behind("nlb: add 180s..300s, remove 120s"), rollout.Loses,
 			[]string{"still a target of nlb", "preStop: {sleep: {seconds: 125}} and terminationGracePeriodSeconds: " +
-				"128: none lost"}},
+				"130: none lost"}},
 		{"recreate-of-90s", start(60, 90), rollout.Loses,
 			[]string{"no pod is a target of kube-proxy, for up to 1m",
 				"fix maxSurge: 1 and maxUnavailable: 0 and preStop:"}},
@@ -279,7 +279,7 @@ func TestReports(t *testing.T) {
 			[]string{"refused after SIGTERM, still a target of kube-proxy", "and terminationGracePeriodSeconds:"}},
 		{"alb-without-prestop", behind("alb-ip"), rollout.Loses,
 			[]string{"the program has exited, still a target of alb-ip",
-				"preStop: {sleep: {seconds: 65}} and terminationGracePeriodSeconds: 68"}},
+				"preStop: {sleep: {seconds: 65}} and terminationGracePeriodSeconds: 70"}},
 		{"metrics-server-without-readiness", once(""), rollout.Loses,
 			[]string{"has no readinessProbe", "Not simulated: evictions"}},
 		{"request-of-the-poststart-hook", once("start 3s"), never,
