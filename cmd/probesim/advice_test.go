@@ -130,8 +130,8 @@ func readJSON[T any](t *testing.T, args ...string) *T {
 func TestTunedSettings(t *testing.T) {
 	t.Chdir("../..")
 	made, brought := 0, 0
-	for i, file := range append(someOf(t, "scenarios/library/manifests/charts", `\.yaml$`, 1),
-		someOf(t, "internal/answers/rollout/testdata/reports", `\.yaml$`, 12)...) {
+	for i, file := range append(someOf(t, "scenarios/library/manifests/charts", `\.yaml$`, 2),
+		someOf(t, "internal/answers/rollout/testdata/reports", `\.yaml$`, 20)...) {
 		for k, q := range []string{"start>=70s", "detect<=20s, stall>=5s", "answer>=4s", "ready<=4s", "unready<=5s"} {
 			if (i+k)%2 > 0 {
 				continue
@@ -153,7 +153,7 @@ func TestTunedSettings(t *testing.T) {
 			}
 		}
 	}
-	if made < 15 || brought == 0 {
+	if made < 10 || brought == 0 {
 		t.Errorf("%d proposals were made, and %d bring a finding", made, brought)
 	}
 }
@@ -214,12 +214,32 @@ func testTuned(t *testing.T, file, changed, require, workload, container, sectio
 	return brought
 }
 
+// TestIncidentAdvice runs the command with which incident ends, and makes the changes that it
+// prints: the start that was killed comes up then.
+func TestIncidentAdvice(t *testing.T) {
+	t.Chdir("../..")
+	file := "cmd/probesim/testdata/printed/not-ready.yaml"
+	m := printedCommand.FindStringSubmatch(continued.ReplaceAllString(output(t, "incident", file), " "))
+	if m == nil || !strings.HasPrefix(m[1], "tune ") {
+		t.Fatalf("the command is %q", m)
+	}
+	section := strings.Join(strings.Fields(output(t, words(m[1])...)), " ")
+	changed := edit(t, file, "Pod", "web-1", func(o object) { makeChanges(t, o, "app", section) })
+	for name, killed := range map[string]bool{file: true, changed: false} {
+		text := output(t, "check", name, "--start", "app=9s..14s")
+		if strings.Contains(text, "start-killed") != killed {
+			t.Errorf("with\n%s\nthe check of %s says\n%s", section, name, text)
+		}
+	}
+}
+
 // TestRolloutFixes makes the changes that rollout prints: runs with them lose what it says, and
 // check finds nothing new.
 func TestRolloutFixes(t *testing.T) {
 	t.Chdir("../..")
 	kinds := map[string]int{}
-	for _, file := range someOf(t, "internal/answers/rollout/testdata/reports", `\.yaml$`, 5) {
+	reports := "internal/answers/rollout/testdata/reports"
+	for _, file := range append(someOf(t, reports, `\.yaml$`, 9), someOf(t, reports, `/grace-period-of-0\.yaml$`, 1)...) {
 		flags := []string{"--rps", "100", "--start", "4s..9s", "--runs", "3"}
 		var out, errs bytes.Buffer
 		if execute(t.Context(), append([]string{"rollout", file}, flags...), &out, &errs) > 1 {
