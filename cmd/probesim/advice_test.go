@@ -158,6 +158,28 @@ func TestTunedSettings(t *testing.T) {
 	}
 }
 
+// TestStartupProbesAreAlike checks that check and tune add the same startup probe.
+func TestStartupProbesAreAlike(t *testing.T) {
+	for _, liveness := range []string{"httpGet: {port: 80}, periodSeconds: 2",
+		"httpGet: {port: 80}, timeoutSeconds: 30", "exec: {command: [live]}", "tcpSocket: {port: 80}, periodSeconds: 15, timeoutSeconds: 3"} {
+		file := filepath.Join(t.TempDir(), "web.yaml")
+		pod := "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n" +
+			"    image: web:1\n    livenessProbe: {" + liveness + "}\n"
+		if err := os.WriteFile(file, []byte(pod), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		probe := regexp.MustCompile(`every \d+s, \d+ failures(?:, timeout \d+s)?`)
+		added := func(args ...string) string {
+			return probe.FindString(strings.Join(strings.Fields(output(t, args...)), " "))
+		}
+		checked := added("check", file, "--start", "60s..120s")
+		tuned := added("tune", file, "--require", "start>=120s")
+		if checked == "" || strings.TrimSuffix(tuned, ", timeout 1s") != checked {
+			t.Errorf("{%s}: check adds one %q, and tune %q", liveness, checked, tuned)
+		}
+	}
+}
+
 // makeChanges makes the changes of a section that tune prints.
 func makeChanges(t *testing.T, o object, container, section string) {
 	t.Helper()
@@ -239,7 +261,8 @@ func TestRolloutFixes(t *testing.T) {
 	t.Chdir("../..")
 	kinds := map[string]int{}
 	reports := "internal/answers/rollout/testdata/reports"
-	for _, file := range append(someOf(t, reports, `\.yaml$`, 9), someOf(t, reports, `/grace-period-of-0\.yaml$`, 1)...) {
+	short := someOf(t, reports, `/grace-period-of-0\.yaml$`, 1)
+	for _, file := range append(someOf(t, reports, `\.yaml$`, 9), short...) {
 		flags := []string{"--rps", "100", "--start", "4s..9s", "--runs", "3"}
 		var out, errs bytes.Buffer
 		if execute(t.Context(), append([]string{"rollout", file}, flags...), &out, &errs) > 1 {

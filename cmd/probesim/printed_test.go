@@ -128,8 +128,8 @@ func runPrinted(t *testing.T, command string) {
 	t.Helper()
 	if m := ofContainer.FindStringSubmatch(command); m != nil && strings.Contains(command, " MANIFEST ") {
 		name := filepath.Join(t.TempDir(), "pod.yaml")
-		pod := fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - {name: %s, image: "+
-			"web:1, livenessProbe: {httpGet: {port: 80}}}\n", m[1]+m[2])
+		pod := fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - {name: %s, "+
+			"image: web:1, livenessProbe: {httpGet: {port: 80}}}\n", m[1]+m[2])
 		if err := os.WriteFile(name, []byte(pod), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -62,7 +62,8 @@ func seeRollout(cmd *cobra.Command, paths []string, files []input.File, r *check
 		text += " " + simulate.Quote(path)
 	}
 	w := cmd.OutOrStdout()
-	fmt.Fprintln(terminal.Safe(w), terminal.Options(w).Paint(document.Dim, text)) // a shell reads the command in one line
+	// a shell reads the command in one line
+	fmt.Fprintln(terminal.Safe(w), terminal.Options(w).Paint(document.Dim, text))
 }
 
 // nameRollout names the command that shows how a Deployment comes from one manifest to the other,

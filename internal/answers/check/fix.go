@@ -50,30 +50,33 @@ func change(p trace.Probe, field string, from, to int32) fix {
 // and at least a period.
 func withMargin(start, period time.Duration) time.Duration { return start + max(start/5, period) }
 
-// startupProbeFor returns a startup probe that always allows starts of some length, and asks what
-// the liveness probe asks.
-func (r *result) startupProbeFor(longest time.Duration) fix {
-	liveness := r.Probe(trace.Liveness)
-	period, timeout, text := int32(5), liveness.TimeoutSeconds, ""
+// StartupLike returns a startup probe that asks what a liveness probe asks, up to every 5s: each
+// start waits for its ticks. It has one failure.
+func StartupLike(liveness *v1.Probe) *v1.Probe {
+	p := liveness.DeepCopy()
+	p.InitialDelaySeconds, p.FailureThreshold, p.TerminationGracePeriodSeconds = 0, 1, nil
+	p.PeriodSeconds = min(5, max(2, p.PeriodSeconds))
 	switch { // see execTimeout and longTimeout
-	case liveness.Exec != nil:
-		timeout = max(5, timeout)
-		period = timeout + 5
-	case timeout >= period:
-		timeout = period - 1
+	case p.Exec != nil:
+		p.TimeoutSeconds = max(5, p.TimeoutSeconds)
+		p.PeriodSeconds = p.TimeoutSeconds + 5
+	case p.TimeoutSeconds >= p.PeriodSeconds:
+		p.TimeoutSeconds = p.PeriodSeconds - 1
 	}
-	if timeout > 1 {
-		text = fmt.Sprintf(", timeout %ds", timeout)
+	return p
+}
+
+// startupProbeFor returns a startup probe that always allows starts of some length.
+func (r *result) startupProbeFor(longest time.Duration) fix {
+	p, text := StartupLike(r.Probe(trace.Liveness)), ""
+	if p.TimeoutSeconds > 1 {
+		text = fmt.Sprintf(", timeout %ds", p.TimeoutSeconds)
 	}
-	every := time.Duration(period) * time.Second
-	failures := 1 + periodsFor(withMargin(longest, every), every)
+	every := time.Duration(p.PeriodSeconds) * time.Second
+	p.FailureThreshold += periodsFor(withMargin(longest, every), every)
 	return fix{allows: longest,
-		text: fmt.Sprintf("add a startup probe (every %ds, %d failures%s)", period, failures, text),
-		apply: func(_ *v1.PodSpec, c *v1.Container) {
-			c.StartupProbe = c.LivenessProbe.DeepCopy()
-			c.StartupProbe.InitialDelaySeconds, c.StartupProbe.PeriodSeconds = 0, period
-			c.StartupProbe.TimeoutSeconds, c.StartupProbe.FailureThreshold = timeout, failures
-		}}
+		text:  fmt.Sprintf("add a startup probe (every %ds, %d failures%s)", p.PeriodSeconds, p.FailureThreshold, text),
+		apply: func(_ *v1.PodSpec, c *v1.Container) { c.StartupProbe = p.DeepCopy() }}
 }
 
 // raiseGrace returns a grace period of the pod that lasts some time.

@@ -250,8 +250,8 @@ func messages(w *check.Workload) string {
 	return strings.Join(list, "")
 }
 
-// TestFixWithLessLeft checks a fix for starts that are killed, with which check finds something that
-// is less severe: its cost says so.
+// TestFixWithLessLeft checks a fix for starts that are killed, with which check finds something
+// that is less severe: its cost says so.
 func TestFixWithLessLeft(t *testing.T) {
 	f := &input.File{Name: "web.yaml", Data: []byte(pod("startupProbe: {httpGet: {port: 80}, periodSeconds: 30, " +
 		"failureThreshold: 1, timeoutSeconds: 2}\nlivenessProbe: {httpGet: {port: 80}, periodSeconds: 5, " +

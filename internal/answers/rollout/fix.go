@@ -79,8 +79,8 @@ func (w *workload) withSleep(o *Options, seconds int64) (text string, change fun
 	}
 }
 
-// graceFor returns a grace period in which the program can end after a preStop sleep. check warns of
-// less.
+// graceFor returns a grace period in which the program can end after a preStop sleep. check warns
+// of less.
 func (w *workload) graceFor(o *Options, sleep int64) int64 {
 	needs := roundUp(w.longestStop(o)) + 2
 	if sleep > 0 {

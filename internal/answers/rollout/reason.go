@@ -60,7 +60,8 @@ func (r *Workload) neverCompletes(w *workload, options *Options, s sample) {
 	switch {
 	case o.restarts > 0 && !options.App.neverStarts():
 		r.say("The %s stops the program before it is up, again and again.", o.killed)
-		r.Fix = "a startupProbe that gives the program the time that it needs to start: 'probesim check' shows the limits"
+		r.Fix = "a startupProbe that gives the program the time that it needs to start: 'probesim check' shows the " +
+			"limits"
 		if strings.HasPrefix(o.killed, postStart) {
 			r.Fix = "a hook that waits until the program is up: its request fails before"
 		}

@@ -21,8 +21,8 @@ import (
 type Report struct {
 	Setting
 	Workloads []Workload `json:"workloads"`
-	// NotRolledOut are workloads of kinds that are not rolled out yet, and those that --from does not
-	// change.
+	// NotRolledOut are workloads of kinds that are not rolled out yet, and those that do not change
+	// with --from.
 	NotRolledOut []string `json:"notRolledOut,omitempty"`
 }
 

@@ -112,7 +112,8 @@ func TestReports(t *testing.T) {
 		{"upstream-stops-first", rollout.Options{}, none,
 			[]string{"Container php gets SIGTERM 10s before container app does"}},
 		{"golang-from-scratch", rollout.Options{}, rollout.Loses,
-			[]string{"the program has exited, still a target of kube-proxy", "fix preStop: {sleep: {seconds: 12}}: always enough"}},
+			[]string{"the program has exited, still a target of kube-proxy",
+				"fix preStop: {sleep: {seconds: 12}}: always enough"}},
 		{"leader-election", start(2, 2), none,
 			[]string{waits, "may never complete: a new pod needs the lease of the leader election (--leader-elect of " +
 				"container app), if a pod is Ready only as the leader"}},

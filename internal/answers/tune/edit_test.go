@@ -48,22 +48,22 @@ func TestEdit(t *testing.T) {
 			"  - name: app\n    livenessProbe:\n      httpGet: {path: /live, port: 80}\n      periodSeconds: 1\n     " +
 				" failureThreshold: 2\n    image: web:1 # last\n",
 			"start>=5s, detect<=4.5s",
-			"  - name: app\n    startupProbe:\n      failureThreshold: 6\n      httpGet:\n        path: /live\n      " +
-				"  port: 80\n      periodSeconds: 1\n    livenessProbe:\n      httpGet: {path: /live, port: 80}\n    " +
+			"  - name: app\n    startupProbe:\n      failureThreshold: 4\n      httpGet:\n        path: /live\n      " +
+				"  port: 80\n      periodSeconds: 2\n    livenessProbe:\n      httpGet: {path: /live, port: 80}\n    " +
 				"  periodSeconds: 1\n      failureThreshold: 2\n    image: web:1 # last\n"},
 		{"a new startup probe next to a liveness probe that comes first",
 			"  - livenessProbe:\n      httpGet: {path: /live, port: 80}\n      periodSeconds: 1\n      " +
 				"failureThreshold: 2\n    name: app\n    image: web:1\n",
 			"start>=5s, detect<=4.5s",
 			"  - livenessProbe:\n      httpGet: {path: /live, port: 80}\n      periodSeconds: 1\n      " +
-				"failureThreshold: 2\n    startupProbe:\n      failureThreshold: 6\n      httpGet:\n        path: " +
-				"/live\n        port: 80\n      periodSeconds: 1\n    name: app\n    image: web:1\n"},
+				"failureThreshold: 2\n    startupProbe:\n      failureThreshold: 4\n      httpGet:\n        path: " +
+				"/live\n        port: 80\n      periodSeconds: 2\n    name: app\n    image: web:1\n"},
 		{"JSON",
 			"    [{\"name\": \"app\", \"image\": \"web:1\", \"livenessProbe\": {\"httpGet\": {\"path\": \"/live\", " +
 				"\"port\": 80}, \"periodSeconds\": 1, \"failureThreshold\": 2}}]\n",
 			"start>=5s, detect<=4.5s",
 			"    [{\"startupProbe\": " +
-				"{\"failureThreshold\":6,\"httpGet\":{\"path\":\"/live\",\"port\":80},\"periodSeconds\":1}, " +
+				"{\"failureThreshold\":4,\"httpGet\":{\"path\":\"/live\",\"port\":80},\"periodSeconds\":2}, " +
 				"\"name\": \"app\", \"image\": \"web:1\", \"livenessProbe\": {\"httpGet\": {\"path\": \"/live\", " +
 				"\"port\": 80}, \"periodSeconds\": 1, \"failureThreshold\": 2}}]\n"},
 	} {

@@ -47,6 +47,10 @@ func (s *subject) leastFor(require check.Requirements) (floor setting) {
 				floor[k][timeout] = max(floor[k][timeout], int32(math.Ceil(q.Duration.Seconds())))
 			}
 		}
+		if k == startup && !s.old.has(k) {
+			floor[k][timeout] = max(floor[k][timeout], s.added[timeout])
+			floor[k][period] = floor[k][timeout] + 1
+		}
 		if !s.cautious || !s.old.has(k) {
 			continue
 		}
@@ -173,10 +177,6 @@ func (s *search) result(x setting) result {
 	return r
 }
 
-// addedTimeout is the longest timeout, in seconds, of a startup probe that a search adds with the
-// handler of the liveness probe.
-const addedTimeout = 60
-
 // bases returns the settings to begin with: the old one, and the old one with a startup probe if
 // that can help.
 func (s *search) bases() []setting {
@@ -187,8 +187,7 @@ func (s *search) bases() []setting {
 		return []setting{s.above(s.old)}
 	}
 	added := s.old
-	added[startup] = [fields]int32{period: s.old.addedPeriod(), timeout: min(s.old[liveness][timeout], addedTimeout),
-		threshold: 1}
+	added[startup] = s.added
 	return []setting{s.above(s.old), s.above(added)}
 }
 

@@ -136,7 +136,7 @@ func (c cost) less(d cost) bool {
 // tie is the difference of the relative changes of two settings that cost the same.
 const tie = 1e-6
 
-func (s setting) costs(old setting) cost {
+func (s setting) costs(old setting, addedPeriod int32) cost {
 	var c cost
 	for _, p := range s.changes(old) {
 		c.fields++
@@ -144,7 +144,7 @@ func (s setting) costs(old setting) cost {
 		switch {
 		case old.has(p.kind):
 		case p.field == period:
-			before = float64(old.addedPeriod())
+			before = float64(addedPeriod)
 		default: // a new probe is best with as few failures and as little delay as possible
 			c.relative += float64(s.at(p)) / 100
 			continue
@@ -153,10 +153,6 @@ func (s setting) costs(old setting) cost {
 	}
 	return c
 }
-
-// addedPeriod is the best period of a new startup probe: the one of the liveness probe, up to the
-// default. Each start waits for its ticks.
-func (s setting) addedPeriod() int32 { return min(s[liveness][period], 10) }
 
 // relevant are the fields of the probes that a row depends on. A row without a startup probe
 // depends on the liveness probe instead.

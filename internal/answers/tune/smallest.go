@@ -86,7 +86,7 @@ type candidate struct {
 	cost
 }
 
-func (s *search) candidate(x setting) candidate { return candidate{x, x.costs(s.old)} }
+func (s *search) candidate(x setting) candidate { return candidate{x, x.costs(s.old, s.added[period])} }
 
 // maxFields is the maximum number of fields of which a search tries all sets.
 const maxFields = 5

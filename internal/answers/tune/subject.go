@@ -17,6 +17,7 @@ type subject struct {
 	versions []*bounds.Container // in each version of Kubernetes
 	now      setting             // of the manifest, without the probes that can never run
 	old      setting             // the same with an added readiness probe: a search begins with it
+	added    [fields]int32       // a startup probe that a search can add
 	start    time.Duration       // the longest start, if it is known
 	settings int                 // number of rows that were computed
 	cautious bool                // a search leaves out settings that check warns of, unless the old one is so
@@ -33,6 +34,9 @@ func (x *task) newSubject(rows []check.RowID, o *check.Options) (s *subject, bro
 		spec.ReadinessProbe = x.readiness
 	}
 	s.old = settingOf(spec)
+	if liveness := spec.LivenessProbe; liveness != nil {
+		s.added = settingOf(&v1.Container{StartupProbe: check.StartupLike(liveness)})[startup]
+	}
 	if x.start != nil {
 		s.start = x.start.Max
 	}

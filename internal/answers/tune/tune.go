@@ -186,7 +186,8 @@ func (x *task) tune(c *Container, o *check.Options, margin float64) error {
 			"program has an endpoint that says whether it can serve, ask that.")
 	}
 	for _, f := range brings {
-		c.Note = strings.TrimSpace(c.Note + fmt.Sprintf(" With the changes, check finds that %s (%s).", f.Summary, f.ID))
+		c.Note = strings.TrimSpace(fmt.Sprintf("%s With the changes, check finds that %s (%s).", c.Note, f.Summary,
+			f.ID))
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ type Verdict struct {
 	// the earliest and the latest kill after a start, if the settings are known
 	Window  *Span  `json:"window,omitempty"`
 	Finding string `json:"finding,omitempty"` // the ID of the closest finding of check, or empty
-	// the command that goes on with the numbers of the recording, or empty, and the sentence before it
+	// the command that goes on with the numbers of the recording, or empty, and what is before it
 	Next     string `json:"next,omitempty"`
 	NextSays string `json:"-"`
 
