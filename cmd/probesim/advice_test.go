@@ -161,7 +161,8 @@ func TestTunedSettings(t *testing.T) {
 // TestStartupProbesAreAlike checks that check and tune add the same startup probe.
 func TestStartupProbesAreAlike(t *testing.T) {
 	for _, liveness := range []string{"httpGet: {port: 80}, periodSeconds: 2",
-		"httpGet: {port: 80}, timeoutSeconds: 30", "exec: {command: [live]}", "tcpSocket: {port: 80}, periodSeconds: 15, timeoutSeconds: 3"} {
+		"httpGet: {port: 80}, timeoutSeconds: 30", "exec: {command: [live]}",
+		"tcpSocket: {port: 80}, periodSeconds: 15, timeoutSeconds: 3"} {
 		file := filepath.Join(t.TempDir(), "web.yaml")
 		pod := "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n" +
 			"    image: web:1\n    livenessProbe: {" + liveness + "}\n"
@@ -226,7 +227,8 @@ func testTuned(t *testing.T, file, changed, require, workload, container, sectio
 				}
 			}
 			for _, row := range c.Rows {
-				added := strings.Contains(section, "readinessProbe: none") && strings.HasPrefix(string(row.Row), "serving")
+				added := strings.Contains(section, "readinessProbe: none") &&
+					strings.HasPrefix(string(row.Row), "serving")
 				if !added && row.Change == compare.Worse && !strings.Contains(section, " "+string(row.Row)+" ") {
 					t.Errorf("%s, %s: %s gets worse\n%s", file, require, row.Row, section)
 				}
