@@ -43,7 +43,7 @@ func TestRolloutPage(t *testing.T) {
 	b.open(written(t, out.String()))
 	b.want("h2", "a rollout loses up to")
 	b.want("summary", "The worst of 4 runs: the rollout loses")
-	b.want("li.good", "preStop: {sleep: {seconds: 2}}")
+	b.want("li.good", "preStop: {sleep: {seconds: 12}}")
 	for _, text := range []string{"Ready pods of the first ReplicaSet", "of the second", "number of pods",
 		"requests lost"} {
 		b.want(".legend", text)
