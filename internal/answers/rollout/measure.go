@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"probesim.dev/internal/value"
 )
 
 // fewestRuns is the least number of runs: they show a rollout that does not end, which takes long.
@@ -102,10 +104,6 @@ func measure(w *workload, o *Options) (*Workload, error) {
 			return nil, err
 		}
 	}
-	if restarts := s.figures(func(o *outcome) float64 { return float64(o.restarts) }).Greatest; restarts > 0 {
-		result.say("Containers of the new pods restart, up to %.0f times until the end of the run. The last probe "+
-			"that failed: %s.", restarts, s[0].unready)
-	}
 	return result, nil
 }
 
@@ -134,6 +132,7 @@ func (w *workload) judge(o *Options, s sample) *Workload {
 func (r *Workload) figures(w *workload, o *Options, s sample) {
 	r.Rows = []Row{s.row(RowTakes, "the rollout takes", takesOf),
 		s.row(RowReplicas, "fewest Ready replicas", func(o *outcome) float64 { return float64(o.ready) })}
+	r.Outage = value.Seconds(1e9 * s.figures(func(o *outcome) float64 { return o.outage.Seconds() }).Greatest)
 	if len(w.counted()) > 0 && o.Rate > 0 {
 		r.losses(w, o, s)
 	}
@@ -179,15 +178,20 @@ func parts(s sample) (list []Part) {
 func roundUp(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
 // worst returns the seed of the run that shows the verdict best: the first that does not complete,
-// or else the one that loses most, or else the longest.
+// or else one that misses its deadline, or else the one that loses most, or else the longest.
 func (s sample) worst() int64 {
+	is := func(holds bool) (n int) {
+		if holds {
+			n = 1
+		}
+		return n
+	}
 	worst := 0
 	for i := range s {
 		o, than := &s[i], &s[worst]
-		switch {
-		case !than.steady || than.took == 0:
-			return int64(worst)
-		case !o.steady || o.took == 0, o.lost > than.lost, o.lost == than.lost && o.took > than.took:
+		never, incomplete := than.took == 0, is(o.took == 0)-is(than.took == 0)
+		late := is(o.deadline > 0) - is(than.deadline > 0)
+		if !never && cmp.Or(incomplete, late, cmp.Compare(o.lost, than.lost), cmp.Compare(o.took, than.took)) > 0 {
 			worst = i
 		}
 	}

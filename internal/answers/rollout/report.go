@@ -91,25 +91,27 @@ type Workload struct {
 	Verdict Verdict `json:"verdict"`
 	// why it never completes or misses its deadline, why new pods restart, or what a manifest says
 	// that needs attention
-	Reason          string         `json:"reason,omitempty"`
-	Fix             string         `json:"fix,omitempty"` // so that it completes
-	Replicas        int32          `json:"replicas"`
-	Strategy        string         `json:"strategy"`
-	MaxSurge        int32          `json:"maxSurge"`
-	MaxUnavailable  int32          `json:"maxUnavailable"`
-	Fractions       string         `json:"-"` // of maxSurge and maxUnavailable, if they are in percent
-	MinReadySeconds int32          `json:"minReadySeconds"`
-	Service         string         `json:"service,omitempty"` // the first of those whose requests are counted
-	Container       string         `json:"container"`         // that serves them
-	Runs            int            `json:"runs"`
-	Incomplete      int            `json:"incomplete,omitempty"` // runs that do not complete
-	Unsure          bool           `json:"unsure,omitempty"`     // something that is not simulated may lose requests
-	Worst           Worst          `json:"worst"`
-	Rows            []Row          `json:"rows,omitempty"`
-	Lost            *Lost          `json:"lost,omitempty"`     // of the Service that loses most in a run
-	Services        []Service      `json:"services,omitempty"` // all that are counted, if they are several
-	Fixes           []Fix          `json:"fixes,omitempty"`
-	Requirements    []Verification `json:"requirements,omitempty"`
+	Reason          string `json:"reason,omitempty"`
+	Fix             string `json:"fix,omitempty"` // so that it completes
+	Replicas        int32  `json:"replicas"`
+	Strategy        string `json:"strategy"`
+	MaxSurge        int32  `json:"maxSurge"`
+	MaxUnavailable  int32  `json:"maxUnavailable"`
+	Fractions       string `json:"-"` // of maxSurge and maxUnavailable, if they are in percent
+	MinReadySeconds int32  `json:"minReadySeconds"`
+	Service         string `json:"service,omitempty"` // the first of those whose requests are counted
+	Container       string `json:"container"`         // that serves them
+	Runs            int    `json:"runs"`
+	Incomplete      int    `json:"incomplete,omitempty"` // runs that do not complete
+	// Outage is the longest time without a Ready pod, of the runs.
+	Outage       value.Seconds  `json:"outage,omitempty"`
+	Unsure       bool           `json:"unsure,omitempty"` // something that is not simulated may lose requests
+	Worst        Worst          `json:"worst"`
+	Rows         []Row          `json:"rows,omitempty"`
+	Lost         *Lost          `json:"lost,omitempty"`     // of the Service that loses most in a run
+	Services     []Service      `json:"services,omitempty"` // all that are counted, if they are several
+	Fixes        []Fix          `json:"fixes,omitempty"`
+	Requirements []Verification `json:"requirements,omitempty"`
 	// requirements about containers, which 'probesim check' judges
 	Containers   []string `json:"containers,omitempty"`
 	NotSimulated []string `json:"notSimulated,omitempty"`
@@ -146,8 +148,8 @@ type Figures struct {
 	Greatest float64 `json:"greatest"`
 }
 
-// Lost are the requests that are lost, of those that are sent from the change until the rollout is
-// complete and the last old pod is gone.
+// Lost are the requests that are lost, of those that are in progress at the change or are sent until
+// the rollout is complete, the last old pod is gone and the last loss ends.
 type Lost struct {
 	Requests float64 `json:"requests"` // the most of the runs
 	Figures

@@ -12,12 +12,14 @@ import (
 	"time"
 
 	"probesim.dev/internal/answers/rollout"
+	"probesim.dev/internal/answers/rollout/render"
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/long"
 	"probesim.dev/internal/require"
 	"probesim.dev/internal/scenarios/whatif"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
+	"probesim.dev/trace/traffic"
 )
 
 // manifest is a Deployment and its Service.
@@ -180,6 +182,67 @@ func TestVerdicts(t *testing.T) {
 					c.fix)
 			}
 		})
+	}
+}
+
+// A time without a pod is an outage: behind a Service that selects only the new version, all
+// requests until it is up are lost; without a Service, the report says how long no pod is Ready.
+func TestOutage(t *testing.T) {
+	labels := func(version string) input.File {
+		data := strings.ReplaceAll(string(manifest{replicas: 3}.file().Data), "labels: {app: web}",
+			"labels: {app: web, version: "+version+"}")
+		return input.File{Name: version + ".yaml",
+			Data: []byte(strings.Replace(data, "selector: {app: web}\n", "selector: {version: "+version+"}\n", 1))}
+	}
+	o := options()
+	o.Runs, o.App.Start.Ordinary = 3, interval(10*time.Second, 10*time.Second)
+	r, err := rollout.Run([]input.File{labels("v2")}, []input.File{labels("v1")}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := r.Workloads[0]; w.Verdict != rollout.Loses || w.Lost.Least < 10*o.Rate || w.Lost.Greatest > 15*o.Rate ||
+		len(w.Lost.Parts) != 1 || w.Lost.Parts[0].Reason != traffic.NoEndpoints {
+		t.Errorf("another selector: %s, %+v", w.Verdict, w.Lost)
+	}
+	deployment, _, _ := strings.Cut(string(manifest{spec: "strategy: {type: Recreate}"}.file().Data), "---\n")
+	if r, err = rollout.Run([]input.File{{Name: "web.yaml", Data: []byte(deployment)}}, nil, o); err != nil {
+		t.Fatal(err)
+	}
+	w := &r.Workloads[0]
+	if text := render.Headline(r, w); w.Outage < 10e9 || w.Outage > 15e9 ||
+		!strings.Contains(text, "completes, and no pod is Ready for up to 1") {
+		t.Errorf("without a Service: %s for %v", text, w.Outage)
+	}
+}
+
+// No run loses more requests than there are, however long they take.
+func TestLosesAtMostWhatIsSent(t *testing.T) {
+	for _, latency := range []time.Duration{time.Second, 30 * time.Second, 10 * time.Minute} {
+		o := options()
+		o.Runs, o.Latency = 3, value.Interval{Min: latency, Max: latency}
+		w := run(t, manifest{replicas: 2, spec: "strategy: {type: Recreate}"}, o)
+		if w.Lost.Greatest > w.Lost.Requests+1e-6 || w.Lost.Greatest == 0 {
+			t.Errorf("%s: loses %v of %v", latency, w.Lost.Greatest, w.Lost.Requests)
+		}
+	}
+}
+
+// Each start of a container draws how long it takes, so a pod whose first start a probe kills comes
+// up later. The report names the probe and the cure, and its worst run shows the verdict.
+func TestEachStartIsDrawn(t *testing.T) {
+	m := manifest{replicas: 3,
+		container: "livenessProbe: {tcpSocket: {port: 8080}, initialDelaySeconds: 10, periodSeconds: 10}"}
+	o := options()
+	o.Runs, o.App.Start.Ordinary = 40, interval(20*time.Second, time.Minute)
+	w := run(t, m, o)
+	if takes := w.Rows[0]; w.Verdict != rollout.MissesDeadline || takes.Least > 120 || takes.Greatest < 600 ||
+		!strings.Contains(w.Reason, "The liveness probe of container app kills the program before it is up, up to") ||
+		!strings.Contains(w.Fix, "startup probe") {
+		t.Errorf("%s: %s Fix: %s %+v", w.Verdict, w.Reason, w.Fix, takes)
+	}
+	shown, err := rollout.Show(t.Context(), []input.File{m.file()}, nil, o, w.Worst.Seed)
+	if err != nil || shown[0].Took < 10*time.Minute {
+		t.Errorf("the worst run: %v, %v", shown, err)
 	}
 }
 

@@ -58,7 +58,7 @@ type Hop struct {
 // a loss and the start of the next.
 type loss struct {
 	first, last *trace.Record // last is nil, or has no cause, if the loss goes on at the end of the run
-	to          virtual.Time
+	from, to    virtual.Time
 	open        bool
 	lost        float64
 }
@@ -76,12 +76,12 @@ func (r *Run) losses() []*loss {
 		at := place{first.Object.Name, first.Object.Loss.Router, first.Pod}
 		l := latest[at]
 		if l == nil || l.to < span.From {
-			l = &loss{first: first}
+			l = &loss{first: first, from: span.From}
 			latest[at], list = l, append(list, l)
 		}
 		l.lost, l.to = l.lost+span.Lost, max(l.to, span.To)
 		switch {
-		case last.Kind == trace.LossStarted:
+		case last.Kind == trace.LossStarted, first == last && last.Took > 0:
 			l.open, l.last = true, nil
 		case last.Reason != inFlight && !l.open:
 			l.last = last
@@ -98,7 +98,7 @@ func (r *Run) Losses() int { return len(r.losses()) }
 func (r *Run) GreatestLoss(since virtual.Time) int {
 	greatest, most := 0, 0.0
 	for i, l := range r.losses() {
-		if l.lost > most && l.first.T >= since {
+		if l.lost > most && l.from >= since {
 			greatest, most = i+1, l.lost
 		}
 	}
@@ -115,7 +115,7 @@ func (r *Run) Lost(number int) (Race, bool) {
 	race := Race{
 		Number: number, Of: len(list), Service: strings.TrimPrefix(l.first.Object.Name, "Service "),
 		Router: l.first.Object.Loss.Router,
-		Pod:    l.first.Pod, From: l.first.T, To: l.to, Lost: l.lost, Fork: []Link{}, end: r.end,
+		Pod:    l.first.Pod, From: l.from, To: l.to, Lost: l.lost, Fork: []Link{}, end: r.end,
 	}
 	race.Text = r.lostText(&race, l)
 	begin, end := r.ancestors(l.first), []*trace.Record(nil)
@@ -235,7 +235,7 @@ func (r *Run) beginText(l *loss, chain []*trace.Record) string {
 	router, pod := printable.Text(l.first.Object.Loss.Router), nameOf(l.first.Pod)
 	switch {
 	case l.first.Pod == "":
-		return router + " has no target any more"
+		return router + " has no target"
 	case len(chain) > 0 && chain[0].Kind == trace.RoutesChanged:
 		return router + " sends requests to " + pod
 	}
