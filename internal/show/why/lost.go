@@ -306,6 +306,9 @@ func (r *Run) actionText(rec *trace.Record, pod string) string {
 	case trace.PodDeleteRequested:
 		text = pod + " was deleted"
 	default:
+		if rec.Reason == "kill" && rec.Message == "SIGTERM" && r.cause(rec) != nil {
+			return "the preStop hook sent SIGTERM to " + printable.Text(rec.Container)
+		}
 		object, change, _ := strings.Cut(rec.Message, ": ")
 		text = fmt.Sprintf("Deployment %s was changed", nameOf(object))
 		if change == "" {
