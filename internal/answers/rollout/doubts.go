@@ -180,8 +180,9 @@ const leastGrace = 2 * time.Second
 
 // warnOfKill says when SIGKILL comes before the program ends.
 func (w *workload) warnOfKill(o *Options) {
-	slept, _ := sleepOf(serving(w.spec, w.serve()[0]))
-	stop, grace := w.longestStop(o), graceOf(w.spec)
+	of := w.outgoing(o)
+	slept, _ := sleepOf(serving(of, w.serve()[0]))
+	stop, grace := w.longestStop(o), graceOf(of)
 	if slept+stop <= grace {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
 )
 
@@ -103,8 +104,38 @@ func measure(w *workload, o *Options) (*Workload, error) {
 		if result.Fixes, err = w.fixes(o, s); err != nil {
 			return nil, err
 		}
+		if w.sleepsLonger() && o.Change.Kind != Scale && o.Change.Kind != Undo {
+			return result, w.next(o, result, max(fewestRuns, n/4))
+		}
 	}
 	return result, nil
+}
+
+// sleepsLonger reports whether the change adds a preStop hook to a container that serves, or
+// lengthens it.
+func (w *workload) sleepsLonger() bool {
+	return slices.ContainsFunc(w.serve(), func(name string) bool {
+		before, _ := sleepOf(serving(w.old, name))
+		after, _ := sleepOf(serving(w.spec, name))
+		return after > before
+	})
+}
+
+// next says what the rollout after this one loses, whose old pods have the new preStop hook.
+func (w *workload) next(o *Options, r *Workload, n int) error {
+	again := *w
+	again.old = w.spec
+	s, err := again.runs(o, 0, n, "rollouts after this one")
+	if err != nil || !s.complete() {
+		return err
+	}
+	loses := "loses none"
+	if !s.lossless() {
+		loses = "loses up to " + Count(s.figures(lostOf).Greatest)
+	}
+	r.say("The old pods do not have the longer preStop hook yet, so this rollout still loses requests, once: the next "+
+		"one %s in %s.", loses, printable.Count(n, "run"))
+	return nil
 }
 
 // judge returns what runs of a workload show, without what helps.
@@ -145,7 +176,9 @@ func (r *Workload) losses(w *workload, o *Options, s sample) {
 	if ruled && s.all(func(o *outcome) bool { return !o.helpless && o.restarts == 0 && o.needed }) {
 		row := s.row(RowPreStop, "no loss if preStop sleeps",
 			func(o *outcome) float64 { return max(0, o.needs.Seconds()) })
-		row.Always = new(math.Ceil(10*always.Seconds()) / 10)
+		if !w.cuts(o, always) {
+			row.Always = new(math.Ceil(10*always.Seconds()) / 10)
+		}
 		r.Rows = slices.Insert(r.Rows, 0, row)
 	}
 	lost := s.row(RowLost, "requests lost", lostOf)

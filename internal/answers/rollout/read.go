@@ -223,6 +223,16 @@ func (w *workload) sleep() (least time.Duration, known bool) {
 	return least, true
 }
 
+// knowsHooks reports whether it is known how long the preStop hooks of the containers that serve
+// keep the programs from their stop, before and after the change.
+func (w *workload) knowsHooks() bool {
+	return !slices.ContainsFunc(w.serve(), func(name string) bool {
+		_, before := sleepOf(serving(w.old, name))
+		_, after := sleepOf(serving(w.spec, name))
+		return !before || !after
+	})
+}
+
 // serving returns a container of a Deployment.
 func serving(d *appsv1.Deployment, name string) *v1.Container {
 	return podutil.Find(&v1.Pod{Spec: d.Spec.Template.Spec}, name)

@@ -79,19 +79,24 @@ func interval(least, most time.Duration) *value.Interval {
 	return &value.Interval{Min: least, Max: most}
 }
 
-// With a preStop sleep of the rule, no run loses a request: for random Deployments, latencies,
-// programs and nodes. The default sample is small; the large one has 5,000 runs.
+// With a preStop sleep of the rule, no run loses a request, and no run needs more: for random
+// Deployments, hooks before and after the change, grace periods, latencies, programs and nodes. The
+// default sample is small; the large one has 5,000 runs.
 func TestAlwaysEnough(t *testing.T) {
 	profiles := []profile.Profile{profile.V1_33, profile.V1_34, profile.Newest()}
-	for i := range long.Sample(2, 50) {
+	ruled := 0
+	for i := range long.Sample(8, 100) {
 		r := rand.New(rand.NewPCG(1, uint64(i)))
 		pick := func(list ...string) string { return list[r.IntN(len(list))] }
 		random := func(most time.Duration) time.Duration { return time.Duration(r.Int64N(int64(most))) }
-		m := manifest{replicas: 2 + r.IntN(3),
+		m := manifest{replicas: 2 + r.IntN(3), grace: []int{1, 5, 15, 30, 300, 300}[r.IntN(6)],
 			spec: pick("minReadySeconds: 0", "minReadySeconds: 1", "minReadySeconds: 2",
 				"strategy: {rollingUpdate: {maxSurge: 2, maxUnavailable: 1}}",
 				"strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}")}
 		start, stop, latency := random(5*time.Second), random(3*time.Second), random(time.Second)
+		if r.IntN(3) == 0 {
+			stop, latency = random(time.Minute), random(time.Minute)
+		}
 		o := rollout.Options{
 			Rate: 1000, Runs: 3, Profile: profiles[r.IntN(len(profiles))],
 			Delays: pick("default", "fast", "typical", "slow"), Latency: value.Interval{Min: latency / 2, Max: latency},
@@ -110,26 +115,76 @@ func TestAlwaysEnough(t *testing.T) {
 		if r.IntN(3) == 0 {
 			m.more = service("internal", 8080) + service("public", 8080)
 		}
+		hook := func(m manifest) manifest {
+			m.container = pick("tty: false", fmt.Sprintf("lifecycle: {preStop: {sleep: {seconds: %d}}}", min(4, m.grace-1)),
+				"lifecycle: {preStop: {exec: {command: [sh, -c, 'sleep 2; kill 1; sleep 5']}}}")
+			return m
+		}
+		was, is := hook(m), hook(m)
+		was.spec, is.container = m.spec, is.container+"\n        env: [{name: A, value: b}]"
+		name := fmt.Sprintf("%d: from %+v to %+v, %+v", i, was, is, o)
 		always := -1.0
-		for _, row := range run(t, m, o).Rows {
-			if row.Row == rollout.RowPreStop {
-				always = *row.Always
+		for _, row := range runFrom(t, was, is, o).Rows {
+			if row.Row != rollout.RowPreStop || row.Always == nil {
+				continue
+			}
+			if always = *row.Always; row.Greatest > always {
+				t.Errorf("%s: a run needs %v s, and %v s are always enough", name, row.Greatest, always)
 			}
 		}
 		if always < 0 {
-			t.Errorf("%d: the rule gives no sleep for %+v, %+v", i, m, o)
 			continue
 		}
+		ruled++
+		was.container, is.container = "tty: false", "env: [{name: A, value: b}]"
 		if always > 0 {
-			m.container = fmt.Sprintf("lifecycle: {preStop: {sleep: {seconds: %d}}}", int(math.Ceil(always)))
+			sleep := fmt.Sprintf("lifecycle: {preStop: {sleep: {seconds: %d}}}", int(math.Ceil(always)))
+			was.container, is.container = sleep, sleep+"\n        env: [{name: A, value: b}]"
 		}
-		if o.Runs = 100; !long.Enabled() {
-			o.Runs = 20
+		if o.Runs = 50; !long.Enabled() {
+			o.Runs = 10
 		}
-		if w := run(t, m, o); w.Verdict != rollout.LosesNone {
-			t.Errorf("%d: a sleep of %s, and %s: %+v lost with %+v, %+v", i, m.container, w.Verdict, w.Lost, m, o)
+		if w := runFrom(t, was, is, o); w.Verdict != rollout.LosesNone {
+			t.Errorf("%s: %s: %+v lost with a sleep of %v s", name, w.Verdict, w.Lost, always)
 		}
 	}
+	if ruled < long.Sample(8, 100)/4 {
+		t.Errorf("the rule gives a sleep %d times", ruled)
+	}
+}
+
+// A change that adds a preStop hook, or lengthens it, says that only this rollout loses requests.
+func TestOnce(t *testing.T) {
+	hook := func(seconds int) manifest {
+		return manifest{replicas: 3, container: fmt.Sprintf("lifecycle: {preStop: {sleep: {seconds: %d}}}", seconds)}
+	}
+	o := options()
+	o.Runs = 8
+	for _, c := range []struct {
+		from, to manifest
+		says     string
+	}{
+		{manifest{replicas: 3}, hook(5), "loses requests, once: the next one loses none in 3 runs."},
+		{hook(1), hook(4), "loses requests, once: the next one loses none in 3 runs."},
+		{manifest{replicas: 3}, hook(1), "loses requests, once: the next one loses up to "},
+		{hook(5), manifest{replicas: 3}, ""},
+		{hook(1), manifest{replicas: 3, spec: "minReadySeconds: 1", container: hook(1).container + "\n        tty: true"}, ""},
+	} {
+		if w := runFrom(t, c.from, c.to, o); !strings.Contains(w.Reason, c.says) ||
+			strings.Contains(w.Reason, "once") != (c.says != "") {
+			t.Errorf("from %+v to %+v: %s: %q", c.from, c.to, w.Verdict, w.Reason)
+		}
+	}
+}
+
+// runFrom rolls out from one manifest to another one.
+func runFrom(t *testing.T, from, to manifest, o rollout.Options) *rollout.Workload {
+	t.Helper()
+	r, err := rollout.Run([]input.File{to.file()}, []input.File{from.file()}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &r.Workloads[0]
 }
 
 // The verdict names what decides. A few runs show it.

@@ -495,9 +495,10 @@ func (r *run) measureNeeds() {
 			if s.exited > 0 {
 				need = max(need, s.dropped.Add(r.o.Latency.Max).Sub(s.exited))
 			}
-			sleep, _ := sleepOf(serving(r.spec, r.targets[i].container))
+			of := r.outgoing(r.o)
+			sleep, _ := sleepOf(serving(of, r.targets[i].container))
 			// SIGKILL comes after the grace period
-			r.outcome.needs = max(r.outcome.needs, min(sleep, graceOf(r.spec))+need)
+			r.outcome.needs = max(r.outcome.needs, min(sleep, graceOf(of))+need)
 		}
 	}
 }

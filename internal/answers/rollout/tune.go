@@ -322,7 +322,7 @@ func (t *trial) note(o *Options) string {
 	enough, ruled := t.w.alwaysEnough(o)
 	now, _ := t.w.sleep()
 	switch text := Format(RowPreStop, math.Ceil(10*enough.Seconds())/10); {
-	case !ruled:
+	case !ruled || t.w.cuts(o, max(now, enough)):
 		return ""
 	case now >= enough:
 		return "A rule says that a preStop sleep of " + text + " is always enough."
