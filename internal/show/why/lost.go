@@ -50,7 +50,7 @@ type Arm struct {
 type Hop struct {
 	Link
 	Took    time.Duration `json:"took"`              // since the step before
-	Longest bool          `json:"longest,omitempty"` // of the steps of both arms
+	Longest bool          `json:"longest,omitempty"` // of the steps that lead to the end of the loss
 }
 
 // loss is a time in which requests are lost that one pod gets, or all requests. Its share changes
@@ -131,14 +131,26 @@ func (r *Run) Lost(number int) (Race, bool) {
 	}
 	race.Begin = Arm{r.beginText(l, begin), r.hops(begin, i, race.Pod)}
 	race.End = Arm{r.endText(l, end), r.hops(end, j, race.Pod)}
-	r.markLongest(&race, append(slices.Clone(begin[:i]), end[:j]...))
 	for _, rec := range slices.Backward(begin[:i]) {
 		if rule := r.Failing(rec); rule != "" {
 			race.Cause = fmt.Sprintf("The cause: %s at %s, because %s.", r.stepText(rec, race.Pod), r.at(rec.T), rule)
+			race.since(rec.T)
 			break
 		}
 	}
+	r.markLongest(&race, append(slices.Clone(begin[:i]), end[:j]...))
 	return race, true
+}
+
+// since leaves out what was before the cause of the loss.
+func (r *Race) since(cause virtual.Time) {
+	r.Fork = []Link{}
+	for _, arm := range []*Arm{&r.Begin, &r.End} {
+		arm.Steps = slices.DeleteFunc(arm.Steps, func(h Hop) bool { return h.T < cause })
+		if len(arm.Steps) > 0 {
+			arm.Steps[0].Took = arm.Steps[0].T.Sub(cause)
+		}
+	}
 }
 
 // isOutage reports whether a chain begins with a program that has run for a while and stops
@@ -391,14 +403,17 @@ func (r *Run) routesText(rec *trace.Record, pod string) string {
 	return text
 }
 
-// markLongest finds the step of both arms that took longest. Records are those of the arms.
+// markLongest finds the step that took longest of the arm that leads to the end of the loss: what
+// leads to its begin, such as a preStop hook, makes it shorter. Records are those of the arms.
 func (r *Run) markLongest(race *Race, records []*trace.Record) {
 	var longest *Hop
-	for _, arm := range []*Arm{&race.Begin, &race.End} {
-		for i := range arm.Steps {
-			if h := &arm.Steps[i]; h.Took > 0 && (longest == nil || h.Took > longest.Took) {
-				longest = h
-			}
+	steps := race.End.Steps
+	if len(steps) == 0 {
+		steps = race.Begin.Steps
+	}
+	for i := range steps {
+		if h := &steps[i]; h.Took > 0 && (longest == nil || h.Took > longest.Took) {
+			longest = h
 		}
 	}
 	if longest == nil {
@@ -421,14 +436,30 @@ func (r *Run) whyLong(rec *trace.Record) string {
 		return ": kube-proxy waits for minSyncPeriod (1s) after a sync" + r.syncBefore(rec)
 	case rec.Kind == trace.RoutesChanged && rec.Reason != kubeProxy:
 		return ", that of the load balancer " + printable.Text(rec.Reason)
-	case rec.Kind == trace.ContainerStopping && r.afterHook(rec) != "":
-		return ", that of the preStop hook"
+	case rec.Kind == trace.EndpointsWritten:
+		return r.sliceBackOff(rec)
 	case rec.Kind == trace.RoutesChanged:
 		return ", a sync of kube-proxy"
 	case rec.Kind == trace.ListenerChanged && rec.Reason == "opened", rec.Kind == trace.ProbeExecuted && succeeded(rec):
 		return ", that of the start of the program"
 	}
 	return ""
+}
+
+// sliceBackOff says whether the EndpointSlice controller failed to write a slice between a record and
+// its cause, and waited.
+func (r *Run) sliceBackOff(slice *trace.Record) string {
+	since := virtual.Time(0)
+	if cause := r.cause(slice); cause != nil {
+		since = cause.T
+	}
+	for i := range r.raw {
+		if f := &r.raw[i]; f.Kind == trace.SyncFailed && f.Reason == "endpointslice" && f.T >= since && f.T < slice.T &&
+			"Service "+f.Object.Name == slice.Object.Name {
+			return ": the EndpointSlice controller waits for its back-off, because it does not see its own last write yet"
+		}
+	}
+	return ", that of the EndpointSlice controller"
 }
 
 // kubeProxy is the router that has syncs, and minSyncPeriod the time between them (package router).
