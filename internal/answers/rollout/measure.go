@@ -81,12 +81,29 @@ func (s sample) firstDeadline() (first time.Duration) {
 // lossless reports whether no run loses a thousandth of a request.
 func (s sample) lossless() bool { return s.figures(lostOf).Greatest == 0 }
 
-// measure rolls a workload out, and looks for changes that help.
-func measure(w *workload, o *Options) (*Workload, error) {
+// quickRuns are the runs of a Deployment that loses requests in them, if there is only a line for it.
+const quickRuns = 20
+
+// stands reports whether more runs would hardly change the line of a Deployment: it loses requests,
+// there are none, or a rule says that it loses none.
+func (w *workload) stands(o *Options, s sample) bool {
+	always, ruled := w.alwaysEnough(o)
+	slept := time.Duration(math.MaxInt64)
+	for _, name := range w.serve() {
+		d, _ := sleepOf(serving(w.outgoing(o), name))
+		slept = min(slept, d)
+	}
+	return len(s) >= min(quickRuns, o.runsOf(*w.spec.Spec.Replicas)) && (!s.lossless() || len(w.counted()) == 0) ||
+		len(s) > 0 && s.lossless() && ruled && always <= slept && !w.cuts(o, slept)
+}
+
+// measure rolls a workload out, and looks for changes that help. If it is quick, it makes the runs of
+// a line, and looks for one change.
+func measure(w *workload, o *Options, quick bool) (*Workload, error) {
 	n := o.runsOf(max(*w.spec.Spec.Replicas, o.Change.Scale))
 	var s sample
-	for _, n := range []int{min(fewestRuns, n), n} {
-		if w.never || !s.complete() {
+	for _, n := range []int{min(fewestRuns, n), min(quickRuns, n), n} {
+		if w.never || !s.complete() || quick && w.stands(o, s) {
 			break
 		}
 		more, err := w.runs(o, len(s), n-len(s), "rollouts")
@@ -101,7 +118,7 @@ func measure(w *workload, o *Options) (*Workload, error) {
 	}
 	if result.Verdict == Loses {
 		var err error
-		if result.Fixes, err = w.fixes(o, s); err != nil {
+		if result.Fixes, err = w.fixes(o, s, quick); err != nil {
 			return nil, err
 		}
 		if w.sleepsLonger() && o.Change.Kind != Scale && o.Change.Kind != Undo {

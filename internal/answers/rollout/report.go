@@ -21,8 +21,12 @@ import (
 type Report struct {
 	Setting
 	Workloads []Workload `json:"workloads"`
+	// Left is the number of Deployments that were not rolled out, because the time was over.
+	Left int `json:"left,omitempty"`
 	// NotRolledOut are workloads of kinds that are not rolled out yet.
 	NotRolledOut []string `json:"notRolledOut,omitempty"`
+	// Details says that the report has the details of all Deployments.
+	Details bool `json:"-"`
 }
 
 // Setting is what was rolled out, and where.

@@ -26,7 +26,7 @@ func Tune(files, from []input.File, o Options, always bool) (*Tuning, error) {
 	}
 	t := &Tuning{Setting: o.setting(), Workloads: []Tuned{}}
 	for _, w := range workloads {
-		x := &tuner{w: w, o: o.in(w), always: always}
+		x := &tuner{w: w, o: o.in(w, 0, 1), always: always}
 		tuned, err := x.tune()
 		if err != nil {
 			return nil, err

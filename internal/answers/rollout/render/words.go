@@ -182,6 +182,9 @@ func About(r *rollout.Report) []string {
 		list = append(list, fmt.Sprintf("%s adds a pod after %s and removes it after %s: %s.", r.Router.Name,
 			r.Router.Add, r.Router.Remove, r.Router.Source))
 	}
+	if r.Left > 0 {
+		list = append(list, fmt.Sprintf("The time was over: %s not rolled out.", printable.Count(r.Left, "Deployment")))
+	}
 	if len(r.NotRolledOut) > 0 {
 		list = append(list, "Not rolled out yet: "+strings.Join(r.NotRolledOut, ", ")+".")
 	}
