@@ -41,9 +41,9 @@ func (r *Runtime) Kill(now virtual.Time, k Kill) bool {
 	return true
 }
 
-// terminate sends SIGTERM to a running container, from outside or by its hook. Its program reacts as to a stop
-// signal, but the runtime does not know of it: no grace period ends with SIGKILL, and nothing waits
-// for the exit.
+// terminate sends SIGTERM to a running container, from outside or by its hook. Its program reacts
+// as to a stop signal, but the runtime does not know of it: no grace period ends with SIGKILL, and
+// nothing waits for the exit.
 func (r *Runtime) terminate(c *container, cause int64) bool {
 	if c == nil || c.State != Running {
 		return false

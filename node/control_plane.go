@@ -171,7 +171,8 @@ func (n *Node) SendRequests(e traffic.Entry) error {
 	return n.changeControlled(func(*use) error { return n.control.requests.Add(e) })
 }
 
-// EndRequests records, at the end of a run, the requests of the streams that have never had a target.
+// EndRequests records, at the end of a run, the requests of the streams that have never had a
+// target.
 func (n *Node) EndRequests() {
 	if n.control == nil {
 		return

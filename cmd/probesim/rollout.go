@@ -167,8 +167,8 @@ func (o *rolloutFlags) command(cmd *cobra.Command, paths []string) string {
 	for _, path := range paths {
 		words = append(words, simulate.Quote(path))
 	}
-	without := []string{"output", "config", "also", "force", "details", "time", "require", "allow-annotations", "runs", "parallel",
-		"color"}
+	without := []string{"output", "config", "also", "force", "details", "time", "require", "allow-annotations", "runs",
+		"parallel", "color"}
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if !f.Changed || slices.Contains(without, f.Name) {
 			return

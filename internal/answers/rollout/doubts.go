@@ -156,7 +156,8 @@ func (w *workload) warnOfHooks() {
 		if after > 0 {
 			when = value.Format(after) + " after the deletion"
 		}
-		w.warnings = append(w.warnings, fmt.Sprintf("The preStop hook of container %s stops the program %s.", name, when))
+		w.warnings = append(w.warnings,
+			fmt.Sprintf("The preStop hook of container %s stops the program %s.", name, when))
 	}
 }
 

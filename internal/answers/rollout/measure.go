@@ -81,7 +81,8 @@ func (s sample) firstDeadline() (first time.Duration) {
 // lossless reports whether no run loses a thousandth of a request.
 func (s sample) lossless() bool { return s.figures(lostOf).Greatest == 0 }
 
-// quickRuns are the runs of a Deployment that loses requests in them, if there is only a line for it.
+// quickRuns are the runs of a Deployment that loses requests in them, if there is only a line for
+// it.
 const quickRuns = 20
 
 // stands reports whether more runs would hardly change the line of a Deployment: it loses requests,
@@ -97,8 +98,8 @@ func (w *workload) stands(o *Options, s sample) bool {
 		len(s) > 0 && s.lossless() && ruled && always <= slept && !w.cuts(o, slept)
 }
 
-// measure rolls a workload out, and looks for changes that help. If it is quick, it makes the runs of
-// a line, and looks for one change.
+// measure rolls a workload out, and looks for changes that help. If it is quick, it makes the runs
+// of a line, and looks for one change.
 func measure(w *workload, o *Options, quick bool) (*Workload, error) {
 	n := o.runsOf(max(*w.spec.Spec.Replicas, o.Change.Scale))
 	var s sample

@@ -243,9 +243,9 @@ func graceOf(d *appsv1.Deployment) time.Duration {
 	return time.Duration(*d.Spec.Template.Spec.TerminationGracePeriodSeconds) * time.Second
 }
 
-// sleepOf returns how long the preStop hook of a container keeps the program from its stop: how long
-// it sleeps, or until it stops the program. It returns false if the hook may do something else that
-// takes time.
+// sleepOf returns how long the preStop hook of a container keeps the program from its stop: how
+// long it sleeps, or until it stops the program. It returns false if the hook may do something else
+// that takes time.
 func sleepOf(c *v1.Container) (time.Duration, bool) {
 	if c.Lifecycle == nil || c.Lifecycle.PreStop == nil {
 		return 0, true

@@ -152,8 +152,8 @@ type Figures struct {
 	Greatest float64 `json:"greatest"`
 }
 
-// Lost are the requests that are lost, of those that are in progress at the change or are sent until
-// the rollout is complete, the last old pod is gone and the last loss ends.
+// Lost are the requests that are lost, of those that are in progress at the change or are sent
+// until the rollout is complete, the last old pod is gone and the last loss ends.
 type Lost struct {
 	Requests float64 `json:"requests"` // the most of the runs
 	Figures

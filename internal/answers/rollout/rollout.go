@@ -185,7 +185,9 @@ func (w *Workload) lost() float64 {
 	return w.Lost.Greatest
 }
 
-func (w *Workload) place() string { return fmt.Sprintf("%s:%d %s/%s", w.File, w.Line, w.Namespace, w.Name) }
+func (w *Workload) place() string {
+	return fmt.Sprintf("%s:%d %s/%s", w.File, w.Line, w.Namespace, w.Name)
+}
 
 // in returns the options for a workload, the one with an index of some.
 func (o *Options) in(w *workload, index, of int) *Options {

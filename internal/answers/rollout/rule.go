@@ -26,8 +26,8 @@ import (
 // The sleep must last until then, less the time that the program goes on to accept connections, and
 // so that the program ends the requests it has. The rule holds as long as the pods of the rollout
 // accept requests when they are Ready, another pod is Ready, the Services select the old pods too,
-// SIGKILL comes later (cuts), and no Service waits for a worker of the EndpointSlice controller. With publishNotReadyAddresses, no sleep is
-// enough: a pod is a target until it is gone.
+// SIGKILL comes later (cuts), and no Service waits for a worker of the EndpointSlice controller.
+// With publishNotReadyAddresses, no sleep is enough: a pod is a target until it is gone.
 func (w *workload) alwaysEnough(o *Options) (enough time.Duration, ruled bool) {
 	counted := w.counted()
 	if !w.knowsHooks() || len(counted) == 0 || len(o.App.Others) > 0 || len(w.targets) > controller.Workers ||
@@ -45,12 +45,13 @@ func (w *workload) alwaysEnough(o *Options) (enough time.Duration, ruled bool) {
 	return enough, true
 }
 
-// cuts reports whether the API server rejects a sleep because of the grace period, or SIGKILL may come
-// before a program has slept and ended the requests that it has: when the grace period of a pod is
-// over, and at least leastGrace after the sleep.
+// cuts reports whether the API server rejects a sleep because of the grace period, or SIGKILL may
+// come before a program has slept and ended the requests that it has: when the grace period of a
+// pod is over, and at least leastGrace after the sleep.
 func (w *workload) cuts(o *Options, slept time.Duration) bool {
 	grace := graceOf(w.outgoing(o))
-	return time.Duration(roundUp(slept))*time.Second >= grace || longestDrop(o)+rareBackOff+o.Latency.Max > max(grace, slept+leastGrace)
+	return time.Duration(roundUp(slept))*time.Second >= grace ||
+		longestDrop(o)+rareBackOff+o.Latency.Max > max(grace, slept+leastGrace)
 }
 
 // outgoing returns the Deployment with the template of the pods that the rollout stops.

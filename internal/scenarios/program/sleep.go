@@ -35,8 +35,8 @@ func wordsOf(command []string) []shellWord {
 }
 
 // sleepOfScript returns the time for which a script sleeps before its end, or before the first part
-// that is more than a sequence of commands, such as a loop. It passes each command that runs after a
-// known time to run.
+// that is more than a sequence of commands, such as a loop. It passes each command that runs after
+// a known time to run.
 func sleepOfScript(script string, run func([]shellWord, time.Duration)) (slept time.Duration, isAll bool) {
 	isAll = true
 	for {

@@ -13,9 +13,9 @@ import (
 	"probesim.dev/internal/podutil"
 )
 
-// HookStop returns how long after its begin the preStop hook of a container stops the program in the
-// container, and false if it does not do so, or only after something that takes an unknown time. The
-// program then ends as at its stop signal, whatever the hook does afterwards.
+// HookStop returns how long after its begin the preStop hook of a container stops the program in
+// the container, and false if it does not do so, or only after something that takes an unknown
+// time. The program then ends as at its stop signal, whatever the hook does afterwards.
 func HookStop(c *v1.Container) (after time.Duration, stops bool) {
 	hook := podutil.Hook(c, "preStop")
 	switch {
@@ -54,8 +54,9 @@ func stopsProgram(c *v1.Container, words []shellWord) bool {
 	}
 }
 
-// signals reports whether a command sends a stop signal to the first process of its container, or to
-// one that it looks up by its name or its file. Process 1 gets no SIGKILL from inside its container.
+// signals reports whether a command sends a stop signal to the first process of its container, or
+// to one that it looks up by its name or its file. Process 1 gets no SIGKILL from inside its
+// container.
 func signals(name string, args []shellWord) bool {
 	signal, target := "TERM", name != "kill"
 	for i, arg := range args {

@@ -116,7 +116,8 @@ func (c *checker) moment(m program.Moment, n *strict.Node) int {
 	return len(c.moments) - 1
 }
 
-// addSleeps adds the times for which the hooks of a container sleep, and when one stops the program.
+// addSleeps adds the times for which the hooks of a container sleep, and when one stops the
+// program.
 func (w *workload) addSleeps(c *v1.Container) {
 	postStart, preStop := program.HookSleep(c, "postStart"), program.HookSleep(c, "preStop")
 	after, stops := program.HookStop(c)

@@ -446,8 +446,8 @@ func (r *Run) whyLong(rec *trace.Record) string {
 	return ""
 }
 
-// sliceBackOff says whether the EndpointSlice controller failed to write a slice between a record and
-// its cause, and waited.
+// sliceBackOff says whether the EndpointSlice controller failed to write a slice between a record
+// and its cause, and waited.
 func (r *Run) sliceBackOff(slice *trace.Record) string {
 	since := virtual.Time(0)
 	if cause := r.cause(slice); cause != nil {
@@ -456,7 +456,8 @@ func (r *Run) sliceBackOff(slice *trace.Record) string {
 	for i := range r.raw {
 		if f := &r.raw[i]; f.Kind == trace.SyncFailed && f.Reason == "endpointslice" && f.T >= since && f.T < slice.T &&
 			"Service "+f.Object.Name == slice.Object.Name {
-			return ": the EndpointSlice controller waits for its back-off, because it does not see its own last write yet"
+			return ": the EndpointSlice controller waits for its back-off, because it does not see its own last " +
+				"write yet"
 		}
 	}
 	return ", that of the EndpointSlice controller"

@@ -54,9 +54,9 @@ func summary(d *document.Document, r *rollout.Report) {
 		if w.Verdict == rollout.Loses {
 			lose++
 		}
-		table.Row(document.Cell{Text: strings.TrimPrefix(w.Title(), "Deployment ")}, document.Cell{Text: verdict.badge, Style: verdict.style},
-			document.Cell{Text: lost}, document.Cell{Text: takes}, document.Cell{Text: fmt.Sprint(w.Runs)},
-			document.Cell{Text: theChange(w)})
+		table.Row(document.Cell{Text: strings.TrimPrefix(w.Title(), "Deployment ")},
+			document.Cell{Text: verdict.badge, Style: verdict.style}, document.Cell{Text: lost},
+			document.Cell{Text: takes}, document.Cell{Text: fmt.Sprint(w.Runs)}, document.Cell{Text: theChange(w)})
 	}
 	what := "lose requests"
 	if bad != lose {
