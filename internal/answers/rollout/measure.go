@@ -231,20 +231,22 @@ func roundUp(d time.Duration) int64 { return int64((d + time.Second - 1) / time.
 // worst returns the seed of the run that shows the verdict best: the first that does not complete,
 // or else one that misses its deadline, or else the one that loses most, or else the longest.
 func (s sample) worst() int64 {
-	is := func(holds bool) (n int) {
-		if holds {
-			n = 1
-		}
-		return n
-	}
 	worst := 0
 	for i := range s {
-		o, than := &s[i], &s[worst]
-		never, incomplete := than.took == 0, is(o.took == 0)-is(than.took == 0)
-		late := is(o.deadline > 0) - is(than.deadline > 0)
-		if !never && cmp.Or(incomplete, late, cmp.Compare(o.lost, than.lost), cmp.Compare(o.took, than.took)) > 0 {
+		if slices.Compare(s[i].rank(), s[worst].rank()) > 0 {
 			worst = i
 		}
 	}
 	return int64(worst)
+}
+
+// rank orders the runs of a sample.
+func (o *outcome) rank() []float64 {
+	switch {
+	case o.took == 0:
+		return []float64{2}
+	case o.deadline > 0:
+		return []float64{1, o.lost, o.took.Seconds()}
+	}
+	return []float64{0, o.lost, o.took.Seconds()}
 }

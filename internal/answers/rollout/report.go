@@ -125,6 +125,7 @@ type Workload struct {
 
 	required bool // something is, apart from annotations that may only ask for more
 	excused  bool // a requirement lets it lose what it loses
+	of       *workload
 }
 
 // Service are the lost requests of a Service.

@@ -114,7 +114,6 @@ func Run(files, from []input.File, o Options) (*Report, error) {
 	}
 	r := &Report{Setting: o.setting(), NotRolledOut: others, Details: o.Details}
 	quick := len(list) > Detailed && !o.Details
-	rolled := map[string]*workload{} // by place
 	for i, w := range list {
 		result, err := measure(w, o.in(w, i, len(list)), quick)
 		if err != nil && i > 0 {
@@ -124,19 +123,20 @@ func Run(files, from []input.File, o Options) (*Report, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		rolled[result.place()] = w
+		result.of = w
 		r.Workloads = append(r.Workloads, *result)
 	}
 	r.sort()
 	for i := range r.Workloads {
-		w, result := rolled[r.Workloads[i].place()], &r.Workloads[i]
+		result := &r.Workloads[i]
+		w := result.of
 		own := o.in(w, i, len(list))
 		if quick && i < Detailed {
 			full, err := measure(w, own, false)
 			if err != nil {
 				return r, err
 			}
-			*result = *full
+			*result, result.of = *full, w
 		}
 		if err := w.showWorst(own, result, quick && i >= Detailed, len(list) > 1); err != nil {
 			return nil, err
@@ -183,10 +183,6 @@ func (w *Workload) lost() float64 {
 		return 0
 	}
 	return w.Lost.Greatest
-}
-
-func (w *Workload) place() string {
-	return fmt.Sprintf("%s:%d %s/%s", w.File, w.Line, w.Namespace, w.Name)
 }
 
 // in returns the options for a workload, the one with an index of some.

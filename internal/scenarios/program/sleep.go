@@ -121,7 +121,7 @@ func sleepOfCommand(words []shellWord) (slept time.Duration, isAll bool) {
 	name := path.Base(words[0].text)
 	if name != "sleep" || words[0].expands {
 		return 0, !words[0].expands && (slices.Contains(instant, name) || slices.Contains(conditions, name) ||
-			stopsServer(name, words[1:]))
+			stopping.MatchString(textOf(words)))
 	}
 	for _, arg := range words[1:] {
 		d, ok := sleepTime(arg.text)
