@@ -41,7 +41,9 @@ type container struct {
 	killAt   virtual.Time // time of SIGKILL
 	closed   bool         // the program has closed its listener
 	listenAt virtual.Time // when its rules may open or close the listener next
-	event    event        // the earliest of exit, killAt and listenAt
+	signalAt virtual.Time // when its preStop hook sends SIGTERM
+	hook     int64        // step of the record that explains the hook
+	event    event        // the earliest of exit, killAt, listenAt and signalAt
 	stopped  bool         // the runtime has sent the stop signal
 	stopping int64        // step of the record that explains the stop or kill
 	// killReason is the reason of a kill from outside; empty: none.
@@ -93,7 +95,7 @@ func (r *Runtime) startContainer(op *Op) error {
 	case !c.sandbox.Ready:
 		return rpcError("Unknown", "sandbox container %q is not running", c.SandboxID)
 	}
-	c.State, c.StartedAt, c.killAt = Running, r.Wall(r.now), never
+	c.State, c.StartedAt, c.killAt, c.signalAt = Running, r.Wall(r.now), never, never
 	c.config.running = c
 	c.instance = c.config.newInstance(c.Instance, c.pod.Replica, r.now, r.moments)
 	c.exit = c.instance.exit(r.now, c.config.program.Init)
@@ -158,12 +160,18 @@ func (r *Runtime) removeContainer(op *Op) error {
 }
 
 func (r *Runtime) scheduleEnd(c *container) {
-	r.queue.schedule(&c.event, min(c.exit.at, c.killAt, c.listenAt), ends)
+	r.queue.schedule(&c.event, min(c.exit.at, c.killAt, c.listenAt, c.signalAt), ends)
 }
 
-// process ends the process, or opens or closes its listener if that comes first.
+// process ends the process, or stops it or opens or closes its listener if that comes first.
 func (r *Runtime) process(c *container) {
-	if c.listenAt > min(c.exit.at, c.killAt) {
+	switch {
+	case c.signalAt <= min(c.exit.at, c.killAt, c.listenAt):
+		c.signalAt = never
+		r.terminate(c, c.hook)
+		r.scheduleEnd(c)
+		return
+	case c.listenAt > min(c.exit.at, c.killAt):
 		r.end(c)
 		return
 	}

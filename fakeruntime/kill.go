@@ -23,12 +23,12 @@ func (r *Runtime) Kill(now virtual.Time, k Kill) bool {
 	r.run(now)
 	c := r.newest(k.PodUID, k.Container)
 	if k.Sigterm {
-		return r.terminate(c)
+		return r.terminate(c, 0)
 	}
 	if c == nil || c.State != Running && !k.Remove {
 		return false
 	}
-	step := r.recordKill(c, k.Reason)
+	step := r.recordKill(c, k.Reason, 0)
 	if c.State == Running {
 		c.stopping, c.killReason = step, k.Reason
 		r.kill(c, step)
@@ -41,14 +41,14 @@ func (r *Runtime) Kill(now virtual.Time, k Kill) bool {
 	return true
 }
 
-// terminate sends SIGTERM to a running container from outside. Its program reacts as to a stop
-// signal, but the runtime does not know of it: no grace period ends with SIGKILL, and nothing waits
-// for the exit.
-func (r *Runtime) terminate(c *container) bool {
+// terminate sends SIGTERM to a running container, from outside or by its hook. Its program reacts
+// as to a stop signal, but the runtime does not know of it: no grace period ends with SIGKILL, and
+// nothing waits for the exit.
+func (r *Runtime) terminate(c *container, cause int64) bool {
 	if c == nil || c.State != Running {
 		return false
 	}
-	step := r.recordKill(c, "SIGTERM")
+	step := r.recordKill(c, "SIGTERM", cause)
 	if !c.instance.signaled {
 		if c.stopping == 0 {
 			c.stopping = step
@@ -61,8 +61,8 @@ func (r *Runtime) terminate(c *container) bool {
 	return true
 }
 
-func (r *Runtime) recordKill(c *container, reason string) (step int64) {
-	rec := c.newRecord(r.now, trace.Step, 0)
+func (r *Runtime) recordKill(c *container, reason string, cause int64) (step int64) {
+	rec := c.newRecord(r.now, trace.Step, cause)
 	rec.Reason, rec.Message = "kill", reason
 	return r.record(rec)
 }

@@ -41,6 +41,9 @@ type Program struct {
 	// PostStartSleep and PreStopSleep are the times for which the commands of the hooks sleep, in
 	// addition to the delay of commands. They count for answers without a Latency.
 	PostStartSleep, PreStopSleep time.Duration
+	// PreStopSignal is how long after its begin the preStop hook sends SIGTERM to the program. Nil:
+	// it does not.
+	PreStopSignal *time.Duration
 	// AskNode lists the probes and hooks that ask the node, because of their host: liveness,
 	// readiness, startup, postStart or preStop. Without a rule that answers them, nothing listens
 	// there and the node refuses them.

@@ -35,10 +35,19 @@ func (r *Runtime) beginRequest(op *Op) {
 	op.event.op, op.request.from = op, requesterOf(&op.Call)
 	if !op.Call.Retry && !op.Call.Followed {
 		op.countRun()
+		r.signalByHook(op)
 	}
 	holder := op.holder()
 	holder.requests = append(holder.requests, op)
 	r.ask(op)
+}
+
+// signalByHook schedules the stop signal that a preStop hook sends to its program.
+func (r *Runtime) signalByHook(op *Op) {
+	if c := op.container; op.request.from == byPreStop && c != nil && c.config.program.PreStopSignal != nil {
+		c.signalAt, c.hook = later(r.now, *c.config.program.PreStopSignal), op.Call.Cause
+		r.scheduleEnd(c)
+	}
 }
 
 // countRun counts a run of a probe or hook in the program that answers, and in the agent before it.

@@ -162,6 +162,29 @@ func TestBehaviorRecords(t *testing.T) {
 	}
 }
 
+// A preStop hook that sends SIGTERM stops the program while it still runs, and ends with the
+// container. The SIGTERM of the runtime then changes nothing.
+func TestPreStopSignal(t *testing.T) {
+	var got []string
+	rt := New(Options{Record: func(r trace.Record) int64 {
+		got = append(got, strings.TrimSpace(fmt.Sprint(r.T, " ", r.Kind, " ", r.Reason, " ", r.Cause)))
+		return int64(len(got))
+	}})
+	rt.AddPod(Pod{UID: "u", Containers: map[string]ContainerConfig{"c": {Program: Program{
+		PreStopSleep: 22 * time.Second, PreStopSignal: new(2 * time.Second),
+		Rules: []Rule{{Clock: AfterSigterm, Refuse: true},
+			{Clock: AfterSigterm, From: Exactly(3 * time.Second), Exit: &Exit{Code: 4}}},
+	}}}})
+	c, now := startContainer(t, rt, "u", "c")
+	got = nil
+	hook := do(t, rt, now.Add(10*time.Second), Call{Method: ExecSync, ContainerID: c, Hook: "preStop", Cause: 7})
+	stop := do(t, rt, hook.End, Call{Method: StopContainer, ContainerID: c, GraceSeconds: 5})
+	want := []string{"12.299s Step kill 7", "12.299s ListenerChanged closed 1", "15.299s ContainerExited  1"}
+	if !slices.Equal(got, want) || hook.ExitCode != codeSIGKILL || stop.End.Sub(hook.End) > time.Second {
+		t.Errorf("got  %q, %+v, %v\nwant %q", got, hook, stop.End, want)
+	}
+}
+
 // BenchmarkExecSync measures one exec probe.
 func BenchmarkExecSync(b *testing.B) {
 	for _, c := range []struct {

@@ -26,8 +26,9 @@ func (p Pod) Validate() error {
 	for _, name := range slices.Sorted(maps.Keys(p.Containers)) {
 		c, path := p.Containers[name], fmt.Sprintf("program.Containers[%q].", name)
 		v.delays(path+"Delays.", c.Delays)
-		if c.Program.PostStartSleep < 0 || c.Program.PreStopSleep < 0 {
-			v.errorf(path+"Program", "has a negative PostStartSleep or PreStopSleep")
+		if signal := c.Program.PreStopSignal; c.Program.PostStartSleep < 0 || c.Program.PreStopSleep < 0 ||
+			signal != nil && *signal < 0 {
+			v.errorf(path+"Program", "has a negative PostStartSleep, PreStopSleep or PreStopSignal")
 		}
 		for _, asks := range slices.Sorted(maps.Keys(c.Program.AnsweredBy)) {
 			if agent := c.Program.AnsweredBy[asks].Container; agent == "" || agent == name {

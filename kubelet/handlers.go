@@ -72,6 +72,7 @@ func (k *Kubelet) runHandler(p *sim.Proc, h hookRun) string {
 func (k *Kubelet) runExecHandler(p *sim.Proc, h hookRun) string {
 	op := k.runtime.Call(p, fakeruntime.Call{
 		Method: fakeruntime.ExecSync, ContainerID: h.containerID, Hook: h.hook, Command: h.handler.Exec.Command,
+		Cause: p.Cause(),
 	})
 	err := op.Err
 	if err == nil && op.ExitCode != 0 {

@@ -16,7 +16,7 @@ var methods = map[prober.Protocol]fakeruntime.Method{
 func (k *Kubelet) Connect(p *sim.Proc, c prober.Connection) prober.Reply {
 	deadline := p.Now().Add(c.Timeout)
 	call := fakeruntime.Call{
-		Method: methods[c.Protocol], PodUID: string(c.PodUID), Name: c.Container,
+		Method: methods[c.Protocol], PodUID: string(c.PodUID), Name: c.Container, Cause: p.Cause(),
 		Probe: c.Probe, Hook: c.Hook, Timeout: c.Timeout, Retry: c.Retry, Followed: c.Followed, Handshake: c.Handshake,
 	}
 	if body, pending := c.Rest.(pendingBody); pending {

@@ -131,7 +131,7 @@ func (n *Node) rollOut(namespace, name, message string,
 		if err != nil {
 			return err
 		}
-		step := n.step(trace.Record{Reason: "rollout", Message: namespace + "/" + name + ": " + message})
+		step := n.step(trace.Record{Reason: trace.RolloutStep, Message: namespace + "/" + name + ": " + message})
 		n.sim.WithCause(step, func() { _, err = n.api.UpdateObject(store.Deployments, changed) })
 		return err
 	})
@@ -169,6 +169,17 @@ func (n *Node) AddService(s *v1.Service) error {
 // Service already.
 func (n *Node) SendRequests(e traffic.Entry) error {
 	return n.changeControlled(func(*use) error { return n.control.requests.Add(e) })
+}
+
+// EndRequests records, at the end of a run, the requests of the streams that have never had a
+// target.
+func (n *Node) EndRequests() {
+	if n.control == nil {
+		return
+	}
+	for _, lost := range n.control.requests.Unserved(n.Now()) {
+		n.trace.Add(lost)
+	}
 }
 
 // changeControlled is change for a node with a control plane.

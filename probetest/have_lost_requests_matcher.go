@@ -48,8 +48,7 @@ func (m *HaveLostRequestsMatcher) examine(actual any) (bool, *finding, error) {
 	case len(s.streams) == 0:
 		return false, nil, fmt.Errorf("no requests are sent to the %s: give AddService some Requests", s)
 	case s.sent() == 0:
-		return false, nil, fmt.Errorf("no request has been sent to the %s yet: no router has had a target%s",
-			s, s.node.more())
+		return false, nil, fmt.Errorf("no request has been sent to the %s yet%s", s, s.node.more())
 	}
 	lost := s.LostRequests()
 	switch n := m.number.(type) {
@@ -88,8 +87,10 @@ func (s *Service) lossFinding() *finding {
 		center = min(center, l.From)
 	}
 	for _, l := range losses {
-		i := slices.IndexFunc(s.log.records, func(r trace.Record) bool { return r.Step == l.Record.Step })
-		if marks = append(marks, i); l.From == center {
+		if i := slices.IndexFunc(s.log.records, func(r trace.Record) bool { return r.Step == l.Record.Step }); i >= 0 {
+			marks = append(marks, i)
+		}
+		if l.From == center {
 			pods = append(pods, l.Pod)
 		}
 	}

@@ -149,6 +149,18 @@ func TestHaveLostRequests(t *testing.T) {
 	})
 }
 
+// TestNothingServes sends requests to pods that never listen: all are lost.
+func TestNothingServes(t *testing.T) {
+	n := NewNode(t, NodeOptions{ControlPlane: &ControlPlane{}})
+	n.AddDeployment(webDeployment(), Behavior{"app": {{Probes: "down"}}})
+	svc := n.AddService(webService(), Requests{Rate: 100})
+	n.AdvanceTo(time.Minute)
+	try(t, []attempt{
+		{name: "none", actual: svc, matcher: HaveLostRequests(0)},
+		{name: "all", actual: svc, matcher: HaveLostRequests(gomega.BeNumerically("~", 6000, 10)), ok: true},
+	})
+}
+
 func TestHaveRolledOutWithin(t *testing.T) {
 	n, web, svc := rolled(t)
 	web.Update(func(spec *appsv1.DeploymentSpec) {

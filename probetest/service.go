@@ -12,8 +12,6 @@ import (
 	"probesim.dev/internal/show/history"
 	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/internal/world/router"
-	"probesim.dev/sim/virtual"
-	"probesim.dev/trace"
 	"probesim.dev/trace/traffic"
 )
 
@@ -37,7 +35,8 @@ type Service struct {
 }
 
 // AddService creates a Service through the API at the current virtual time, and sends requests to
-// the pods that it selects, from the time on when a router has the first one. The node needs
+// the pods that it selects, from the time on when a router has the first one, or from the first
+// change of a Deployment on; all are lost if there is neither. The node needs
 // NodeOptions.ControlPlane. Requests are new connections, evenly spread over the pods; requests
 // over connections that clients keep open are not counted.
 func (n *Node) AddService(s *v1.Service, requests ...Requests) *Service {
@@ -109,8 +108,12 @@ func (s *Service) losses() []history.Loss {
 	if s.node != nil {
 		s.node.reached()
 	}
+	records := s.log.records
+	if s.node != nil { // the records of a scenario have them
+		records = append(slices.Clip(records), s.fold().Unserved(s.log.end)...)
+	}
 	var list []history.Loss
-	for _, of := range history.Read(s.log.records, s.log.end).Services {
+	for _, of := range history.Read(records, s.log.end).Services {
 		for _, r := range of.Routers {
 			if of.Name == s.key() {
 				list = append(list, r.Losses...)
@@ -121,24 +124,13 @@ func (s *Service) losses() []history.Loss {
 }
 
 // sent returns how many requests are sent to the Service.
-func (s *Service) sent() float64 {
-	sum := 0.0
-	for _, e := range s.streams {
-		if since, began := s.began(e.Router); began {
-			sum += e.Rate * s.log.end.Sub(since).Seconds()
-		}
-	}
-	return sum
-}
+func (s *Service) sent() float64 { return s.fold().Sent(s.log.end) }
 
-// began returns the time from which on a router has a target.
-func (s *Service) began(router string) (virtual.Time, bool) {
+// fold follows the requests to the Service again.
+func (s *Service) fold() *traffic.Fold {
+	f := traffic.New(s.streams...)
 	for i := range s.log.records {
-		r := &s.log.records[i]
-		if r.Kind == trace.RoutesChanged && r.Object.Name == "Service "+s.key() && r.Reason == router &&
-			len(r.Object.Endpoints) > 0 {
-			return r.T, true
-		}
+		f.Observe(&s.log.records[i])
 	}
-	return 0, false
+	return f
 }

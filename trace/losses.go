@@ -7,13 +7,13 @@ import (
 )
 
 // LossSpan is a time in which requests are lost. From and To are equal if all are lost at one
-// instant.
+// instant. That nothing has ever served is known only at its end.
 type LossSpan struct {
 	From, To virtual.Time
 	Rate     float64 // requests that are lost a second, or at the instant
 	Lost     float64
-	// indexes of its first and last record, which are the same if it goes on at the end, and at an
-	// instant
+	// indexes of its first and last record, which are the same if it goes on at the end, at an
+	// instant, and if nothing has ever served
 	First, Last int
 }
 
@@ -38,7 +38,11 @@ func Losses(records []Record, end virtual.Time) []LossSpan {
 		for ; k >= 0 && !r.ends(&records[list[open[k]].First]); k-- {
 		}
 		if k < 0 {
-			list = append(list, LossSpan{From: r.T, To: r.T, Rate: l.Lost, Lost: l.Lost, First: i, Last: i})
+			of := LossSpan{From: r.T.Add(-r.Took), To: r.T, Rate: l.Lost, Lost: l.Lost, First: i, Last: i}
+			if r.Took > 0 {
+				of.Rate = rate
+			}
+			list = append(list, of)
 			continue
 		}
 		of := &list[open[k]]

@@ -75,6 +75,9 @@ const (
 // StepOver is the Message of the Step record at the end of a step that lasts, such as a delay.
 const StepOver = "over"
 
+// RolloutStep is the Reason of the Step record of a change of a Deployment.
+const RolloutStep = "rollout"
+
 // ChangesProbes reports whether a record is that of a patch which can change probes of a pod. What
 // the kubelet makes of it has events with the reason ProbeChanged, but a kubelet that does not run
 // at the time makes none.

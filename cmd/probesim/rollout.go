@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -29,6 +30,7 @@ type rolloutFlags struct {
 	from                 []string
 	seed, lost, replicas int
 	also                 alsoFiles
+	limit                time.Duration
 }
 
 func newRollout() *cobra.Command {
@@ -59,6 +61,9 @@ func newRollout() *cobra.Command {
 	addFlag(cmd, &o.lost, "lost", "", "With --seed: explain the loss with this `number`, 1 for the first, instead of "+
 		"the greatest.", between(1, noMost))
 	flags.BoolVar(&o.allow, "allow-annotations", false, "Let an annotation such as lost<=5 allow losses.")
+	flags.BoolVar(&o.Details, "details", false, "Show the details of all Deployments, and not only of the worst three.")
+	addFlag(cmd, &o.limit, "time", "", "End after this wall `time`, with the Deployments that are done, and exit code 3.",
+		positive)
 	o.addConfig(cmd)
 	o.also.addTo(cmd, reportOutputs)
 	addParallel(cmd, &o.parallel, "runs")
@@ -152,7 +157,8 @@ func (o *rolloutFlags) checkFlags(cmd *cobra.Command) error {
 	if !cmd.Flags().Changed("seed") {
 		return cmp.Or(o.also.ignored(cmd), ignored(cmd, "without --seed", "lost"))
 	}
-	return ignored(cmd, "with --seed", "output", "also", "force", "require", "allow-annotations", "runs", "parallel")
+	return ignored(cmd, "with --seed", "output", "also", "force", "require", "allow-annotations", "runs", "details",
+		"time", "parallel")
 }
 
 // command returns the command line without the flags that choose a run or a format.
@@ -161,8 +167,8 @@ func (o *rolloutFlags) command(cmd *cobra.Command, paths []string) string {
 	for _, path := range paths {
 		words = append(words, simulate.Quote(path))
 	}
-	without := []string{"output", "config", "also", "force", "require", "allow-annotations", "runs", "parallel",
-		"color"}
+	without := []string{"output", "config", "also", "force", "details", "time", "require", "allow-annotations", "runs",
+		"parallel", "color"}
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if !f.Changed || slices.Contains(without, f.Name) {
 			return
@@ -205,7 +211,9 @@ func (o *rolloutFlags) options(ctx context.Context, cmd *cobra.Command) (r rollo
 }
 
 func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
-	options, err := o.options(cmd.Context(), cmd)
+	ctx, cancel := within(cmd.Context(), cmp.Or(o.limit, rollout.Never))
+	defer cancel()
+	options, err := o.options(ctx, cmd)
 	if err != nil {
 		return err
 	}

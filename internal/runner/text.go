@@ -46,7 +46,7 @@ func (out *output) timeline(b *bytes.Buffer, m *finished, s *Run) {
 // one.
 func nameLoss(w io.Writer, run *report.Run, s *Run) {
 	if !slices.ContainsFunc(s.Records, func(r trace.Record) bool {
-		return r.Kind == trace.LossStarted
+		return r.Kind == trace.LossStarted || r.Kind == trace.LossEnded
 	}) || s.Job.Until != virtual.At(s.Plan.Duration) {
 		return // why always runs to the end
 	}

@@ -13,12 +13,12 @@ import (
 type stream struct {
 	Entry
 	began   bool
-	since   virtual.Time // the first target
-	step    int64        // of the last RoutesChanged
+	since   virtual.Time
+	waits   *loss // since the creation of the Service: what is lost if the requests never begin
+	step    int64 // of the last RoutesChanged, or of the change with which they begin
 	targets map[string]*target
 	dropped map[string]*target // targets before, whose programs may still have requests
 	none    *loss              // while there is no target
-	lost    float64
 }
 
 // target is a pod that gets a part of the requests.
@@ -105,7 +105,6 @@ func (s *stream) exited(f *Fold, r *trace.Record) []trace.Record {
 	if lost <= 0 {
 		return nil
 	}
-	s.lost += lost
 	return []trace.Record{s.record(trace.LossEnded, r.T, t.pod, InFlight, r.Step,
 		&trace.Loss{Router: s.Router, Rate: s.Rate, One: 1, Of: max(1, len(s.targets)), Lost: lost})}
 }
@@ -125,7 +124,7 @@ func (s *stream) unfinished(age time.Duration) float64 {
 // start begins the losses and services of all targets.
 func (s *stream) start(f *Fold, now virtual.Time) []trace.Record {
 	if len(s.targets) == 0 {
-		s.none = &loss{reason: NoEndpoints, from: now, one: 1, of: 1, cause: s.step}
+		s.none = noTarget(now, s.step)
 		return []trace.Record{s.lossRecord(trace.LossStarted, now, "", s.none, s.step)}
 	}
 	var list []trace.Record
@@ -133,6 +132,10 @@ func (s *stream) start(f *Fold, now virtual.Time) []trace.Record {
 		list = append(list, s.begin(f, t, now)...)
 	}
 	return list
+}
+
+func noTarget(since virtual.Time, cause int64) *loss {
+	return &loss{reason: NoEndpoints, from: since, one: 1, of: 1, cause: cause}
 }
 
 // begin begins a loss if a target does not accept requests, and notes that it serves them
@@ -186,13 +189,29 @@ func (s *stream) end(t *target, now virtual.Time, cause int64) []trace.Record {
 	return []trace.Record{r}
 }
 
-// finish returns the record of the end of a loss, and counts it.
+// finish returns the record of the end of a loss.
 func (s *stream) finish(pod string, l *loss, now virtual.Time, cause int64) trace.Record {
 	r := s.lossRecord(trace.LossEnded, now, pod, l, cause)
 	r.Took = now.Sub(l.from)
 	r.Object.Loss.Lost = s.Rate * float64(l.one) / float64(l.of) * r.Took.Seconds()
-	s.lost += r.Object.Loss.Lost
 	return r
+}
+
+// begins begins the requests with a change of a Deployment, if there has been no target before.
+func (s *stream) begins(f *Fold, r *trace.Record) []trace.Record {
+	if s.began || s.waits == nil {
+		return nil
+	}
+	s.began, s.since, s.step = true, r.T, r.Step
+	return s.start(f, r.T)
+}
+
+// unserved returns the loss of all requests if there has been no target.
+func (s *stream) unserved(now virtual.Time) []trace.Record {
+	if s.began || s.waits == nil {
+		return nil
+	}
+	return []trace.Record{s.finish("", s.waits, now, s.waits.cause)}
 }
 
 func (s *stream) lossRecord(kind trace.Kind, now virtual.Time, pod string, l *loss, cause int64) trace.Record {

@@ -17,7 +17,10 @@ import (
 	"probesim.dev/trace"
 )
 
-// Entry is a stream of requests to a Service. It begins when the router has its first target.
+// Entry is a stream of requests to a Service. It begins when the router has its first target, or
+// with the first change of a Deployment: what is not up then is missed. If neither comes until the
+// end of the run, nothing has ever served, and all requests since the creation of the Service are
+// lost.
 type Entry struct {
 	Service string  // namespace/name
 	Router  string  // the Reason of the router's RoutesChanged records
@@ -72,48 +75,70 @@ func (f *Fold) Add(e Entry) error {
 // with it, without steps.
 func (f *Fold) Observe(r *trace.Record) []trace.Record {
 	switch r.Kind {
-	case trace.RoutesChanged:
-		if r.Object == nil {
-			return nil
-		}
-		f.routed[r.Object.Name] = true
-		var list []trace.Record
-		for _, s := range f.entries {
-			if "Service "+s.Service == r.Object.Name && s.Router == r.Reason {
-				list = append(list, s.route(f, r)...)
-			}
-		}
-		return list
+	case trace.EndpointsWritten, trace.RoutesChanged:
+		return f.objectChanged(r)
 	case trace.ContainerStarted, trace.ContainerExited, trace.ListenerChanged:
 		return f.containerChanged(r)
 	case trace.ContainerStopping, trace.Step:
 		if c := f.container(r); c != nil {
 			c.stopping = true
 		}
+		if r.Kind == trace.Step && r.Reason == trace.RolloutStep {
+			return f.each(func(s *stream) []trace.Record { return s.begins(f, r) })
+		}
 	}
 	return nil
 }
 
-// End ends the losses in progress at the end of a run.
-func (f *Fold) End(t virtual.Time) []trace.Record {
-	var list []trace.Record
+// objectChanged follows the endpoints of a Service, and the targets of its router.
+func (f *Fold) objectChanged(r *trace.Record) []trace.Record {
+	if r.Object == nil {
+		return nil
+	}
+	routes := r.Kind == trace.RoutesChanged
+	f.routed[r.Object.Name] = f.routed[r.Object.Name] || routes
+	return f.each(func(s *stream) []trace.Record {
+		switch {
+		case "Service "+s.Service != r.Object.Name:
+		case !routes && s.waits == nil:
+			s.waits = noTarget(r.T, r.Step)
+		case routes && s.Router == r.Reason:
+			return s.route(f, r)
+		}
+		return nil
+	})
+}
+
+// each returns the records of all streams.
+func (f *Fold) each(of func(*stream) []trace.Record) (list []trace.Record) {
 	for _, s := range f.entries {
-		list = append(list, s.stop(t, 0)...)
+		list = append(list, of(s)...)
 	}
 	return list
 }
 
-// Total returns the number of requests that were sent for each entry until a time, and the number
-// of those that were lost, without losses in progress.
-func (f *Fold) Total(t virtual.Time) (sent, lost []float64) {
+// End ends the losses in progress at the end of a run.
+func (f *Fold) End(t virtual.Time) []trace.Record {
+	return append(f.each(func(s *stream) []trace.Record { return s.stop(t, 0) }), f.Unserved(t)...)
+}
+
+// Unserved returns the losses at the end of a run of the streams that have never had a target. They
+// have an end only, which says how long they took.
+func (f *Fold) Unserved(t virtual.Time) []trace.Record {
+	return f.each(func(s *stream) []trace.Record { return s.unserved(t) })
+}
+
+// Sent returns the number of requests of all streams that were sent until a time.
+func (f *Fold) Sent(t virtual.Time) (sum float64) {
 	for _, s := range f.entries {
-		n := 0.0
-		if s.began {
-			n = s.Rate * t.Sub(s.since).Seconds()
+		switch {
+		case s.began:
+			sum += s.Rate * t.Sub(s.since).Seconds()
+		case s.waits != nil:
+			sum += s.Rate * t.Sub(s.waits.from).Seconds()
 		}
-		sent, lost = append(sent, n), append(lost, s.lost)
 	}
-	return sent, lost
+	return sum
 }
 
 // container returns the running container of a record, or nil.
@@ -138,9 +163,7 @@ func (f *Fold) containerChanged(r *trace.Record) []trace.Record {
 	}
 	var list []trace.Record
 	if r.Kind == trace.ContainerExited {
-		for _, s := range f.entries {
-			list = append(list, s.exited(f, r)...)
-		}
+		list = f.each(func(s *stream) []trace.Record { return s.exited(f, r) })
 	}
 	switch r.Kind {
 	case trace.ContainerStarted:
@@ -158,10 +181,7 @@ func (f *Fold) containerChanged(r *trace.Record) []trace.Record {
 		}
 	}
 	p.step = r.Step
-	for _, s := range f.entries {
-		list = append(list, s.update(f, r)...)
-	}
-	return list
+	return append(list, f.each(func(s *stream) []trace.Record { return s.update(f, r) })...)
 }
 
 // pod is what is known of a pod.

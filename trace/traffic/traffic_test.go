@@ -85,8 +85,8 @@ func TestRefused(t *testing.T) {
 	w.route(4.5, "b", "c")
 	w.check(t, "2s Started a refused cause 5", "3s Ended a refused cause 6 lost 50.0", "3s Started a refused cause 5",
 		"4.5s Ended a refused cause 7 lost 50.0")
-	if sent, lost := w.fold.Total(virtual.At(11 * time.Second)); sent[0] != 1000 || lost[0] != 100 {
-		t.Errorf("sent %v, lost %v", sent, lost)
+	if sent := w.fold.Sent(virtual.At(11 * time.Second)); sent != 1000 {
+		t.Errorf("sent %v", sent)
 	}
 }
 
@@ -182,4 +182,36 @@ func TestNoEndpoints(t *testing.T) {
 	w.route(3)
 	w.route(5, "a")
 	w.check(t, "3s Started  noEndpoints cause 4", "5s Ended  noEndpoints cause 5 lost 200.0")
+}
+
+// What is not up when a Deployment is first changed is missed, and without a change and a target
+// everything is: only then do the requests begin with the Service.
+func TestNothingServes(t *testing.T) {
+	created := trace.Record{Kind: trace.EndpointsWritten, Object: &trace.Object{Name: "Service ns/web"}}
+	w := newWorld(traffic.Entry{Rate: 100})
+	w.add(1, created)
+	w.route(2)
+	w.add(5, trace.Record{Kind: trace.Step, Reason: trace.RolloutStep})
+	w.start(7, "a")
+	w.route(8, "a")
+	w.add(9, trace.Record{Kind: trace.Step, Reason: trace.RolloutStep})
+	w.check(t, "5s Started  noEndpoints cause 3", "8s Ended  noEndpoints cause 5 lost 300.0")
+	if lost := w.fold.Unserved(virtual.At(time.Minute)); lost != nil {
+		t.Errorf("a Service with a target loses %v", lost)
+	}
+	w = newWorld(traffic.Entry{Rate: 100})
+	w.add(1, created)
+	w.route(2)
+	end := virtual.At(11 * time.Second)
+	lost := w.fold.Unserved(end)
+	if spans := trace.Losses(lost, end); len(spans) != 1 || spans[0].From != virtual.At(time.Second) ||
+		spans[0].Lost != 1000 || spans[0].In(virtual.At(2*time.Second), virtual.At(4*time.Second)) != 200 {
+		t.Errorf("a Service without a target loses %+v", spans)
+	}
+	if sent := w.fold.Sent(end); sent != 1000 {
+		t.Errorf("sent %v", sent)
+	}
+	if lost := newWorld(traffic.Entry{Rate: 100}).fold.Unserved(end); lost != nil {
+		t.Errorf("a Service that does not exist loses %v", lost)
+	}
 }

@@ -143,6 +143,24 @@ func (w *workload) warnUnprobed(o *Options) {
 	}
 }
 
+// warnOfHooks names the preStop hooks that stop the program before they end, so that what they do
+// afterwards does not help.
+func (w *workload) warnOfHooks() {
+	for _, name := range w.serve() {
+		c := serving(w.spec, name)
+		after, stops := program.HookStop(c)
+		if !stops {
+			continue
+		}
+		when := "at once"
+		if after > 0 {
+			when = value.Format(after) + " after the deletion"
+		}
+		w.warnings = append(w.warnings,
+			fmt.Sprintf("The preStop hook of container %s stops the program %s.", name, when))
+	}
+}
+
 // doubtStops names the containers that get SIGTERM before the first one that serves.
 func (w *workload) doubtStops() {
 	c := serving(w.spec, w.serve()[0])
@@ -163,8 +181,9 @@ const leastGrace = 2 * time.Second
 
 // warnOfKill says when SIGKILL comes before the program ends.
 func (w *workload) warnOfKill(o *Options) {
-	slept, _ := sleepOf(serving(w.spec, w.serve()[0]))
-	stop, grace := w.longestStop(o), graceOf(w.spec)
+	of := w.outgoing(o)
+	slept, _ := sleepOf(serving(of, w.serve()[0]))
+	stop, grace := w.longestStop(o), graceOf(of)
 	if slept+stop <= grace {
 		return
 	}

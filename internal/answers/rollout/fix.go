@@ -183,14 +183,17 @@ func (w *workload) path(container, field string) string {
 	return "spec.template.spec.containers"
 }
 
-// fixes returns changes that lose fewer requests, each found by runs.
-func (w *workload) fixes(o *Options, s sample) (list []Fix, err error) {
+// fixes returns changes that lose fewer requests, each found by runs: one is enough, or all.
+func (w *workload) fixes(o *Options, s sample, one bool) (list []Fix, err error) {
 	sleep, err := w.enoughSleep(o, s)
 	if err != nil {
 		return nil, err
 	}
 	if sleep != nil {
 		list = append(list, *sleep)
+	}
+	if one && sleep != nil {
+		return list, nil
 	}
 	n := max(fewestRuns, len(s)/4)
 	now := s.figures(lostOf).Median

@@ -6,6 +6,9 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"probesim.dev/internal/printable"
+	"probesim.dev/internal/value"
 )
 
 // fewestRuns is the least number of runs: they show a rollout that does not end, which takes long.
@@ -78,12 +81,30 @@ func (s sample) firstDeadline() (first time.Duration) {
 // lossless reports whether no run loses a thousandth of a request.
 func (s sample) lossless() bool { return s.figures(lostOf).Greatest == 0 }
 
-// measure rolls a workload out, and looks for changes that help.
-func measure(w *workload, o *Options) (*Workload, error) {
+// quickRuns are the runs of a Deployment that loses requests in them, if there is only a line for
+// it.
+const quickRuns = 20
+
+// stands reports whether more runs would hardly change the line of a Deployment: it loses requests,
+// there are none, or a rule says that it loses none.
+func (w *workload) stands(o *Options, s sample) bool {
+	always, ruled := w.alwaysEnough(o)
+	slept := time.Duration(math.MaxInt64)
+	for _, name := range w.serve() {
+		d, _ := sleepOf(serving(w.outgoing(o), name))
+		slept = min(slept, d)
+	}
+	return len(s) >= min(quickRuns, o.runsOf(*w.spec.Spec.Replicas)) && (!s.lossless() || len(w.counted()) == 0) ||
+		len(s) > 0 && s.lossless() && ruled && always <= slept && !w.cuts(o, slept)
+}
+
+// measure rolls a workload out, and looks for changes that help. If it is quick, it makes the runs
+// of a line, and looks for one change.
+func measure(w *workload, o *Options, quick bool) (*Workload, error) {
 	n := o.runsOf(max(*w.spec.Spec.Replicas, o.Change.Scale))
 	var s sample
-	for _, n := range []int{min(fewestRuns, n), n} {
-		if w.never || !s.complete() {
+	for _, n := range []int{min(fewestRuns, n), min(quickRuns, n), n} {
+		if w.never || !s.complete() || quick && w.stands(o, s) {
 			break
 		}
 		more, err := w.runs(o, len(s), n-len(s), "rollouts")
@@ -98,15 +119,41 @@ func measure(w *workload, o *Options) (*Workload, error) {
 	}
 	if result.Verdict == Loses {
 		var err error
-		if result.Fixes, err = w.fixes(o, s); err != nil {
+		if result.Fixes, err = w.fixes(o, s, quick); err != nil {
 			return nil, err
 		}
-	}
-	if restarts := s.figures(func(o *outcome) float64 { return float64(o.restarts) }).Greatest; restarts > 0 {
-		result.say("Containers of the new pods restart, up to %.0f times until the end of the run. The last probe "+
-			"that failed: %s.", restarts, s[0].unready)
+		if w.sleepsLonger() && o.Change.Kind != Scale && o.Change.Kind != Undo {
+			return result, w.next(o, result, max(fewestRuns, n/4))
+		}
 	}
 	return result, nil
+}
+
+// sleepsLonger reports whether the change adds a preStop hook to a container that serves, or
+// lengthens it.
+func (w *workload) sleepsLonger() bool {
+	return slices.ContainsFunc(w.serve(), func(name string) bool {
+		before, _ := sleepOf(serving(w.old, name))
+		after, _ := sleepOf(serving(w.spec, name))
+		return after > before
+	})
+}
+
+// next says what the rollout after this one loses, whose old pods have the new preStop hook.
+func (w *workload) next(o *Options, r *Workload, n int) error {
+	again := *w
+	again.old = w.spec
+	s, err := again.runs(o, 0, n, "rollouts after this one")
+	if err != nil || !s.complete() {
+		return err
+	}
+	loses := "loses none"
+	if !s.lossless() {
+		loses = "loses up to " + Count(s.figures(lostOf).Greatest)
+	}
+	r.say("The old pods do not have the longer preStop hook yet, so this rollout still loses requests, once: the next "+
+		"one %s in %s.", loses, printable.Count(n, "run"))
+	return nil
 }
 
 // judge returns what runs of a workload show, without what helps.
@@ -134,6 +181,7 @@ func (w *workload) judge(o *Options, s sample) *Workload {
 func (r *Workload) figures(w *workload, o *Options, s sample) {
 	r.Rows = []Row{s.row(RowTakes, "the rollout takes", takesOf),
 		s.row(RowReplicas, "fewest Ready replicas", func(o *outcome) float64 { return float64(o.ready) })}
+	r.Outage = value.Seconds(1e9 * s.figures(func(o *outcome) float64 { return o.outage.Seconds() }).Greatest)
 	if len(w.counted()) > 0 && o.Rate > 0 {
 		r.losses(w, o, s)
 	}
@@ -146,7 +194,9 @@ func (r *Workload) losses(w *workload, o *Options, s sample) {
 	if ruled && s.all(func(o *outcome) bool { return !o.helpless && o.restarts == 0 && o.needed }) {
 		row := s.row(RowPreStop, "no loss if preStop sleeps",
 			func(o *outcome) float64 { return max(0, o.needs.Seconds()) })
-		row.Always = new(math.Ceil(10*always.Seconds()) / 10)
+		if !w.cuts(o, always) {
+			row.Always = new(math.Ceil(10*always.Seconds()) / 10)
+		}
 		r.Rows = slices.Insert(r.Rows, 0, row)
 	}
 	lost := s.row(RowLost, "requests lost", lostOf)
@@ -179,17 +229,24 @@ func parts(s sample) (list []Part) {
 func roundUp(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
 // worst returns the seed of the run that shows the verdict best: the first that does not complete,
-// or else the one that loses most, or else the longest.
+// or else one that misses its deadline, or else the one that loses most, or else the longest.
 func (s sample) worst() int64 {
 	worst := 0
 	for i := range s {
-		o, than := &s[i], &s[worst]
-		switch {
-		case !than.steady || than.took == 0:
-			return int64(worst)
-		case !o.steady || o.took == 0, o.lost > than.lost, o.lost == than.lost && o.took > than.took:
+		if slices.Compare(s[i].rank(), s[worst].rank()) > 0 {
 			worst = i
 		}
 	}
 	return int64(worst)
+}
+
+// rank orders the runs of a sample.
+func (o *outcome) rank() []float64 {
+	switch {
+	case o.took == 0:
+		return []float64{2}
+	case o.deadline > 0:
+		return []float64{1, o.lost, o.took.Seconds()}
+	}
+	return []float64{0, o.lost, o.took.Seconds()}
 }

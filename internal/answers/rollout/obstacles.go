@@ -86,6 +86,7 @@ func (r *reader) warn(w *workload) {
 	}
 	w.notes = append(w.notes, r.postStarts(w.spec.Spec.Template.Spec.Containers)...)
 	w.doubtStops()
+	w.warnOfHooks()
 	w.doubtRoutes()
 	w.warnOfKill(r.o)
 }

@@ -26,7 +26,7 @@ func (r *run) programs(pod *v1.Pod, healthy fakeruntime.Pod, isNew bool) fakerun
 		c := &pod.Spec.InitContainers[i]
 		config := healthy.Containers[c.Name]
 		if takes, known := r.o.App.Start.Of[c.Name]; known && isNew {
-			rule := starting(c, r.draw("start "+pod.Name+" "+c.Name, takes))
+			rule := starting(c, takes)
 			if !podutil.IsRestartableInitContainer(c) {
 				rule = fakeruntime.Rule{Clock: fakeruntime.AfterStart, From: *rule.For, Exit: &fakeruntime.Exit{}}
 			}
@@ -38,10 +38,10 @@ func (r *run) programs(pod *v1.Pod, healthy fakeruntime.Pod, isNew bool) fakerun
 		c := &pod.Spec.Containers[i]
 		config := healthy.Containers[c.Name]
 		rules := append([]fakeruntime.Rule{}, config.Program.Rules...)
-		if start := r.start(pod.Name, c.Name); isNew && start > 0 {
-			rules = append(rules, starting(c, start))
+		if start := r.o.App.Start.In(c.Name, r.ordinary(c.Name)); isNew && start != nil && start.Max > 0 {
+			rules = append(rules, starting(c, *start))
 			// as with an image that cannot be pulled
-			if start >= Never && c.ReadinessProbe == nil && c.StartupProbe == nil {
+			if start.Min >= Never && c.ReadinessProbe == nil && c.StartupProbe == nil {
 				config.Delays.CreateContainer = exactly(Never)
 			}
 		}
@@ -49,15 +49,6 @@ func (r *run) programs(pod *v1.Pod, healthy fakeruntime.Pod, isNew bool) fakerun
 		all.Containers[c.Name] = config
 	}
 	return all
-}
-
-// start returns how long a container of a pod starts. Each instance of it takes the same time.
-func (r *run) start(pod, container string) time.Duration {
-	known := r.o.App.Start.In(container, r.ordinary(container))
-	if known == nil {
-		return 0
-	}
-	return r.draw("start "+pod+" "+container, *known)
 }
 
 // draw returns a time in a range that the seed of the run and a name decide.
@@ -89,9 +80,9 @@ func (r *run) ordinary(container string) bool {
 const postStart = "postStart hook"
 
 // starting is the rule of a program that is not up yet: all probes and a request of its postStart
-// hook fail, and it does not listen.
-func starting(c *v1.Container, takes time.Duration) fakeruntime.Rule {
-	down := program.Down(c, &value.Draw{Min: takes, Max: takes})
+// hook fail, and it does not listen. Each instance draws how long it takes.
+func starting(c *v1.Container, takes value.Interval) fakeruntime.Rule {
+	down := program.Down(c, (*value.Draw)(&takes))
 	spec := &format.Container{Name: c.Name, Behavior: []format.Rule{down}}
 	script := program.Script{Spec: spec, Container: c, Listens: true}
 	config, _ := script.Compile(strict.Encode(spec, &strict.Collector{}))

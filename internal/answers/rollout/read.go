@@ -254,6 +254,16 @@ func (w *workload) sleep() (least time.Duration, known bool) {
 	return least, true
 }
 
+// knowsHooks reports whether it is known how long the preStop hooks of the containers that serve
+// keep the programs from their stop, before and after the change.
+func (w *workload) knowsHooks() bool {
+	return !slices.ContainsFunc(w.serve(), func(name string) bool {
+		_, before := sleepOf(serving(w.old, name))
+		_, after := sleepOf(serving(w.spec, name))
+		return !before || !after
+	})
+}
+
 // serving returns a container of a Deployment.
 func serving(d *appsv1.Deployment, name string) *v1.Container {
 	return podutil.Find(&v1.Pod{Spec: d.Spec.Template.Spec}, name)
@@ -264,11 +274,15 @@ func graceOf(d *appsv1.Deployment) time.Duration {
 	return time.Duration(*d.Spec.Template.Spec.TerminationGracePeriodSeconds) * time.Second
 }
 
-// sleepOf returns how long the preStop hook of a container sleeps, and false if the hook may do
-// something else that takes time.
+// sleepOf returns how long the preStop hook of a container keeps the program from its stop: how
+// long it sleeps, or until it stops the program. It returns false if the hook may do something else
+// that takes time.
 func sleepOf(c *v1.Container) (time.Duration, bool) {
 	if c.Lifecycle == nil || c.Lifecycle.PreStop == nil {
 		return 0, true
+	}
+	if after, stops := program.HookStop(c); stops {
+		return after, true
 	}
 	switch hook := c.Lifecycle.PreStop; {
 	case hook.Sleep != nil:

@@ -1,7 +1,9 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -29,6 +31,25 @@ func (r *Workload) verdict(s sample) {
 		wait := s.figures(func(o *outcome) float64 { return o.standing.Seconds() }).Greatest
 		r.Fix = fmt.Sprintf("progressDeadlineSeconds: %d, as the runs wait up to %s for progress",
 			60*(1+int((wait+30)/60)), Format(RowTakes, wait))
+	}
+	worst := slices.MaxFunc(s, func(a, b outcome) int { return cmp.Compare(a.restarts, b.restarts) })
+	if worst.restarts > 0 {
+		r.restarts(&worst, fmt.Sprintf("up to %d times", worst.restarts))
+	}
+}
+
+// restarts says what restarts the containers of the new pods, and what helps if a probe or a hook
+// does.
+func (r *Workload) restarts(o *outcome, often string) {
+	switch {
+	case o.killed == "":
+		r.say("Containers of the new pods restart %s.", often)
+	case strings.HasPrefix(o.killed, postStart):
+		r.say("The %s kills the program before it is up, %s.", o.killed, often)
+		r.Fix = "a hook that waits until the program is up: its request fails before"
+	default:
+		r.say("The %s kills the program before it is up, %s.", o.killed, often)
+		r.Fix = "add a startup probe that gives the program the time to start: 'probesim check' has its settings"
 	}
 }
 
@@ -59,12 +80,7 @@ func (r *Workload) neverCompletes(w *workload, options *Options, s sample) {
 	}
 	switch {
 	case o.restarts > 0 && !options.App.neverStarts():
-		r.say("The %s stops the program before it is up, again and again.", o.killed)
-		r.Fix = "a startupProbe that gives the program the time that it needs to start: 'probesim check' shows the " +
-			"limits"
-		if strings.HasPrefix(o.killed, postStart) {
-			r.Fix = "a hook that waits until the program is up: its request fails before"
-		}
+		r.restarts(o, "again and again")
 	case o.unready != "":
 		r.say("The new pods do not become Ready. The last probe that failed: %s.", o.unready)
 	default:

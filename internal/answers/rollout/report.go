@@ -21,9 +21,13 @@ import (
 type Report struct {
 	Setting
 	Workloads []Workload `json:"workloads"`
+	// Left is the number of Deployments that were not rolled out, because the time was over.
+	Left int `json:"left,omitempty"`
 	// NotRolledOut are workloads of kinds that are not rolled out yet, and those that do not change
 	// with --from.
 	NotRolledOut []string `json:"notRolledOut,omitempty"`
+	// Details says that the report has the details of all Deployments.
+	Details bool `json:"-"`
 }
 
 // Setting is what was rolled out, and where.
@@ -92,25 +96,27 @@ type Workload struct {
 	Verdict Verdict `json:"verdict"`
 	// why it never completes or misses its deadline, why new pods restart, or what a manifest says
 	// that needs attention
-	Reason          string         `json:"reason,omitempty"`
-	Fix             string         `json:"fix,omitempty"` // so that it completes
-	Replicas        int32          `json:"replicas"`
-	Strategy        string         `json:"strategy"`
-	MaxSurge        int32          `json:"maxSurge"`
-	MaxUnavailable  int32          `json:"maxUnavailable"`
-	Fractions       string         `json:"-"` // of maxSurge and maxUnavailable, if they are in percent
-	MinReadySeconds int32          `json:"minReadySeconds"`
-	Service         string         `json:"service,omitempty"` // the first of those whose requests are counted
-	Container       string         `json:"container"`         // that serves them
-	Runs            int            `json:"runs"`
-	Incomplete      int            `json:"incomplete,omitempty"` // runs that do not complete
-	Unsure          bool           `json:"unsure,omitempty"`     // something that is not simulated may lose requests
-	Worst           Worst          `json:"worst"`
-	Rows            []Row          `json:"rows,omitempty"`
-	Lost            *Lost          `json:"lost,omitempty"`     // of the Service that loses most in a run
-	Services        []Service      `json:"services,omitempty"` // all that are counted, if they are several
-	Fixes           []Fix          `json:"fixes,omitempty"`
-	Requirements    []Verification `json:"requirements,omitempty"`
+	Reason          string `json:"reason,omitempty"`
+	Fix             string `json:"fix,omitempty"` // so that it completes
+	Replicas        int32  `json:"replicas"`
+	Strategy        string `json:"strategy"`
+	MaxSurge        int32  `json:"maxSurge"`
+	MaxUnavailable  int32  `json:"maxUnavailable"`
+	Fractions       string `json:"-"` // of maxSurge and maxUnavailable, if they are in percent
+	MinReadySeconds int32  `json:"minReadySeconds"`
+	Service         string `json:"service,omitempty"` // the first of those whose requests are counted
+	Container       string `json:"container"`         // that serves them
+	Runs            int    `json:"runs"`
+	Incomplete      int    `json:"incomplete,omitempty"` // runs that do not complete
+	// Outage is the longest time without a Ready pod, of the runs.
+	Outage       value.Seconds  `json:"outage,omitempty"`
+	Unsure       bool           `json:"unsure,omitempty"` // something that is not simulated may lose requests
+	Worst        Worst          `json:"worst"`
+	Rows         []Row          `json:"rows,omitempty"`
+	Lost         *Lost          `json:"lost,omitempty"`     // of the Service that loses most in a run
+	Services     []Service      `json:"services,omitempty"` // all that are counted, if they are several
+	Fixes        []Fix          `json:"fixes,omitempty"`
+	Requirements []Verification `json:"requirements,omitempty"`
 	// requirements about containers, which 'probesim check' judges
 	Containers   []string `json:"containers,omitempty"`
 	NotSimulated []string `json:"notSimulated,omitempty"`
@@ -120,6 +126,7 @@ type Workload struct {
 
 	required bool // something is, apart from annotations that may only ask for more
 	excused  bool // a requirement lets it lose what it loses
+	of       *workload
 }
 
 // Service are the lost requests of a Service.
@@ -147,8 +154,8 @@ type Figures struct {
 	Greatest float64 `json:"greatest"`
 }
 
-// Lost are the requests that are lost, of those that are sent from the change until the rollout is
-// complete and the last old pod is gone.
+// Lost are the requests that are lost, of those that are in progress at the change or are sent
+// until the rollout is complete, the last old pod is gone and the last loss ends.
 type Lost struct {
 	Requests float64 `json:"requests"` // the most of the runs
 	Figures

@@ -59,6 +59,9 @@ func (w *Workload) decide(r require.Requirement) Verification {
 	switch {
 	case row == nil && r.Word == RowPreStop && w.Lost != nil:
 		v.Reason = "no preStop sleep is always enough"
+	case r.Word == RowPreStop && row != nil && row.Always == nil:
+		v.Reason = "SIGKILL may come before the program has slept and ended its requests: raise " +
+			"terminationGracePeriodSeconds"
 	case row == nil:
 		v.Reason = "no requests are sent: it needs a Service that selects the pods, and --rps"
 	case r.Word == RowReplicas:

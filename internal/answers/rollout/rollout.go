@@ -4,6 +4,7 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -44,6 +45,8 @@ type Options struct {
 	Workload string
 	// Keep keeps the worst run of each Deployment.
 	Keep bool
+	// Details makes all runs of each Deployment, and not only those of the worst ones.
+	Details bool
 	// Command is the command line without what chooses a run. Empty: the report has no commands.
 	Command string
 	// Runs is how many runs a Deployment gets, with the seeds from 0 on. 0: 100, and fewer for more
@@ -99,7 +102,7 @@ func ParseChange(text string) (Change, error) {
 // Run rolls the Deployments of some files out. From, unless nil, are files with the Deployments
 // before the change. The error is of type scenarios.Errors if the manifests are invalid; it is
 // ErrNoDeployment if they have none. After an error of Options.Each, the report has the Deployments
-// before, if there are any.
+// before, if there are any. The worst Deployments come first.
 func Run(files, from []input.File, o Options) (*Report, error) {
 	o.complete()
 	if err := workloads.KnowContainers(files, slices.Concat(o.App.Start.Names(), o.App.Stop.Names())); err != nil {
@@ -109,32 +112,88 @@ func Run(files, from []input.File, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Setting: o.setting(), NotRolledOut: others}
+	r := &Report{Setting: o.setting(), NotRolledOut: others, Details: o.Details}
+	quick := len(list) > Detailed && !o.Details
 	for i, w := range list {
-		o := o.in(w)
-		result, err := measure(w, o)
+		result, err := measure(w, o.in(w, i, len(list)), quick)
 		if err != nil && i > 0 {
+			r.Left = len(list) - i
+			r.sort()
 			return r, err
 		} else if err != nil {
 			return nil, err
 		}
-		if o.Keep && result.Runs > 0 {
-			if result.Worst.Run, err = w.show(context.Background(), o, result.Worst.Seed); err != nil {
-				return nil, err
-			}
-		}
-		if result.Runs > 0 {
-			result.Worst.Command = o.command(w, len(list) > 1, result.Worst.Seed)
-		}
+		result.of = w
 		r.Workloads = append(r.Workloads, *result)
 	}
+	r.sort()
+	for i := range r.Workloads {
+		result := &r.Workloads[i]
+		w := result.of
+		own := o.in(w, i, len(list))
+		if quick && i < Detailed {
+			full, err := measure(w, own, false)
+			if err != nil {
+				return r, err
+			}
+			*result, result.of = *full, w
+		}
+		if err := w.showWorst(own, result, quick && i >= Detailed, len(list) > 1); err != nil {
+			return nil, err
+		}
+	}
+	r.sort()
 	return r, nil
 }
 
-// in returns the options for a workload.
-func (o *Options) in(w *workload) *Options {
+// showWorst adds the worst run to a result, and the command that shows it.
+func (w *workload) showWorst(o *Options, result *Workload, brief, several bool) (err error) {
+	if result.Runs == 0 {
+		return nil
+	}
+	if result.Worst.Command = o.command(w, several, result.Worst.Seed); o.Keep && !brief {
+		result.Worst.Run, err = w.show(context.Background(), o, result.Worst.Seed)
+	}
+	return err
+}
+
+// Detailed is the number of Deployments, the worst ones, of which a report has the details.
+const Detailed = 3
+
+// sort sorts the Deployments, the worst ones first.
+func (r *Report) sort() {
+	slices.SortStableFunc(r.Workloads, func(a, b Workload) int {
+		return cmp.Or(cmp.Compare(b.badness(), a.badness()), cmp.Compare(b.lost(), a.lost()),
+			cmp.Compare(b.Outage, a.Outage))
+	})
+}
+
+// badness orders the verdicts.
+func (w *Workload) badness() int {
+	n := slices.Index([]Verdict{LosesNone, Loses, MissesDeadline, NeverCompletes, NeverReady}, w.Verdict)
+	if w.Bad() {
+		n += 10
+	}
+	return n
+}
+
+// lost returns how many requests the Deployment loses in the worst run.
+func (w *Workload) lost() float64 {
+	if w.Lost == nil {
+		return 0
+	}
+	return w.Lost.Greatest
+}
+
+// in returns the options for a workload, the one with an index of some.
+func (o *Options) in(w *workload, index, of int) *Options {
 	own := *o
 	own.App = o.App.in(w.spec.Namespace, w.spec.Name)
+	if of > 1 {
+		own.Each = func(n int, name string, do func(context.Context, int) error) error {
+			return o.Each(n, fmt.Sprintf("%s of %s (%d of %d)", name, w.title(), index+1, of), do)
+		}
+	}
 	return &own
 }
 

@@ -12,12 +12,14 @@ import (
 	"time"
 
 	"probesim.dev/internal/answers/rollout"
+	"probesim.dev/internal/answers/rollout/render"
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/long"
 	"probesim.dev/internal/require"
 	"probesim.dev/internal/scenarios/whatif"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
+	"probesim.dev/trace/traffic"
 )
 
 // manifest is a Deployment and its Service.
@@ -77,19 +79,24 @@ func interval(least, most time.Duration) *value.Interval {
 	return &value.Interval{Min: least, Max: most}
 }
 
-// With a preStop sleep of the rule, no run loses a request: for random Deployments, latencies,
-// programs and nodes. The default sample is small; the large one has 5,000 runs.
+// With a preStop sleep of the rule, no run loses a request, and no run needs more: for random
+// Deployments, hooks before and after the change, grace periods, latencies, programs and nodes. The
+// default sample is small; the large one has 5,000 runs.
 func TestAlwaysEnough(t *testing.T) {
 	profiles := []profile.Profile{profile.V1_33, profile.V1_34, profile.Newest()}
-	for i := range long.Sample(2, 50) {
+	ruled := 0
+	for i := range long.Sample(8, 100) {
 		r := rand.New(rand.NewPCG(1, uint64(i)))
 		pick := func(list ...string) string { return list[r.IntN(len(list))] }
 		random := func(most time.Duration) time.Duration { return time.Duration(r.Int64N(int64(most))) }
-		m := manifest{replicas: 2 + r.IntN(3),
+		m := manifest{replicas: 2 + r.IntN(3), grace: []int{1, 5, 15, 30, 300, 300}[r.IntN(6)],
 			spec: pick("minReadySeconds: 0", "minReadySeconds: 1", "minReadySeconds: 2",
 				"strategy: {rollingUpdate: {maxSurge: 2, maxUnavailable: 1}}",
 				"strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}")}
 		start, stop, latency := random(5*time.Second), random(3*time.Second), random(time.Second)
+		if r.IntN(3) == 0 {
+			stop, latency = random(time.Minute), random(time.Minute)
+		}
 		o := rollout.Options{
 			Rate: 1000, Runs: 3, Profile: profiles[r.IntN(len(profiles))],
 			Delays: pick("default", "fast", "typical", "slow"), Latency: value.Interval{Min: latency / 2, Max: latency},
@@ -108,26 +115,77 @@ func TestAlwaysEnough(t *testing.T) {
 		if r.IntN(3) == 0 {
 			m.more = service("internal", 8080) + service("public", 8080)
 		}
+		hook := func(m manifest) manifest {
+			m.container = pick("tty: false",
+				fmt.Sprintf("lifecycle: {preStop: {sleep: {seconds: %d}}}", min(4, m.grace-1)),
+				"lifecycle: {preStop: {exec: {command: [sh, -c, 'sleep 2; kill 1; sleep 5']}}}")
+			return m
+		}
+		was, is := hook(m), hook(m)
+		was.spec, is.container = m.spec, is.container+"\n        env: [{name: A, value: b}]"
+		name := fmt.Sprintf("%d: from %+v to %+v, %+v", i, was, is, o)
 		always := -1.0
-		for _, row := range run(t, m, o).Rows {
-			if row.Row == rollout.RowPreStop {
-				always = *row.Always
+		for _, row := range runFrom(t, was, is, o).Rows {
+			if row.Row != rollout.RowPreStop || row.Always == nil {
+				continue
+			}
+			if always = *row.Always; row.Greatest > always {
+				t.Errorf("%s: a run needs %v s, and %v s are always enough", name, row.Greatest, always)
 			}
 		}
 		if always < 0 {
-			t.Errorf("%d: the rule gives no sleep for %+v, %+v", i, m, o)
 			continue
 		}
+		ruled++
+		was.container, is.container = "tty: false", "env: [{name: A, value: b}]"
 		if always > 0 {
-			m.container = fmt.Sprintf("lifecycle: {preStop: {sleep: {seconds: %d}}}", int(math.Ceil(always)))
+			sleep := fmt.Sprintf("lifecycle: {preStop: {sleep: {seconds: %d}}}", int(math.Ceil(always)))
+			was.container, is.container = sleep, sleep+"\n        env: [{name: A, value: b}]"
 		}
-		if o.Runs = 100; !long.Enabled() {
-			o.Runs = 20
+		if o.Runs = 50; !long.Enabled() {
+			o.Runs = 10
 		}
-		if w := run(t, m, o); w.Verdict != rollout.LosesNone {
-			t.Errorf("%d: a sleep of %s, and %s: %+v lost with %+v, %+v", i, m.container, w.Verdict, w.Lost, m, o)
+		if w := runFrom(t, was, is, o); w.Verdict != rollout.LosesNone {
+			t.Errorf("%s: %s: %+v lost with a sleep of %v s", name, w.Verdict, w.Lost, always)
 		}
 	}
+	if ruled < long.Sample(8, 100)/4 {
+		t.Errorf("the rule gives a sleep %d times", ruled)
+	}
+}
+
+// A change that adds a preStop hook, or lengthens it, says that only this rollout loses requests.
+func TestOnce(t *testing.T) {
+	hook := func(seconds int) manifest {
+		return manifest{replicas: 3, container: fmt.Sprintf("lifecycle: {preStop: {sleep: {seconds: %d}}}", seconds)}
+	}
+	o := options()
+	o.Runs = 8
+	for _, c := range []struct {
+		from, to manifest
+		says     string
+	}{
+		{manifest{replicas: 3}, hook(5), "loses requests, once: the next one loses none in 3 runs."},
+		{hook(1), hook(4), "loses requests, once: the next one loses none in 3 runs."},
+		{manifest{replicas: 3}, hook(1), "loses requests, once: the next one loses up to "},
+		{hook(5), manifest{replicas: 3}, ""},
+		{hook(1), manifest{replicas: 3, container: hook(1).container + "\n        tty: true"}, ""},
+	} {
+		if w := runFrom(t, c.from, c.to, o); !strings.Contains(w.Reason, c.says) ||
+			strings.Contains(w.Reason, "once") != (c.says != "") {
+			t.Errorf("from %+v to %+v: %s: %q", c.from, c.to, w.Verdict, w.Reason)
+		}
+	}
+}
+
+// runFrom rolls out from one manifest to another one.
+func runFrom(t *testing.T, from, to manifest, o rollout.Options) *rollout.Workload {
+	t.Helper()
+	r, err := rollout.Run([]input.File{to.file()}, []input.File{from.file()}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &r.Workloads[0]
 }
 
 // The verdict names what decides. A few runs show it.
@@ -144,6 +202,16 @@ func TestVerdicts(t *testing.T) {
 			"preStop: {sleep: {seconds: 10}}"},
 		{"a preStop sleep", manifest{replicas: 3, container: "lifecycle: {preStop: {exec: {command: [sleep, '3']}}}"},
 			rollout.Options{}, rollout.LosesNone, "", ""},
+		{"a hook that stops the program before it sleeps",
+			manifest{replicas: 3, container: "lifecycle: {preStop: {exec: {command: [sh, -c, 'kill 1; sleep 20']}}}"},
+			rollout.Options{}, rollout.Loses, "exited old", "preStop: {sleep: {seconds: 10}}"},
+		{"a hook that stops it after its sleep",
+			manifest{replicas: 3,
+				container: "lifecycle: {preStop: {exec: {command: [sh, -c, 'sleep 3; nginx -s quit']}}}"},
+			rollout.Options{}, rollout.LosesNone, "The preStop hook of container app stops the program 3s after", ""},
+		{"a request that stops it", manifest{replicas: 3,
+			container: "lifecycle: {preStop: {httpGet: {path: /quitquitquit, port: 8080}}}"},
+			rollout.Options{}, rollout.Loses, "exited old", "preStop: {sleep: {seconds: 10}}"},
 		{"no readiness probe", manifest{noReadiness: true},
 			rollout.Options{App: rollout.App{Start: value.Durations{Ordinary: interval(4*time.Second, 4*time.Second)}}},
 			rollout.Loses, "notListening new", "a readinessProbe"},
@@ -180,6 +248,67 @@ func TestVerdicts(t *testing.T) {
 					c.fix)
 			}
 		})
+	}
+}
+
+// A time without a pod is an outage: behind a Service that selects only the new version, all
+// requests until it is up are lost; without a Service, the report says how long no pod is Ready.
+func TestOutage(t *testing.T) {
+	labels := func(version string) input.File {
+		data := strings.ReplaceAll(string(manifest{replicas: 3}.file().Data), "labels: {app: web}",
+			"labels: {app: web, version: "+version+"}")
+		return input.File{Name: version + ".yaml",
+			Data: []byte(strings.Replace(data, "selector: {app: web}\n", "selector: {version: "+version+"}\n", 1))}
+	}
+	o := options()
+	o.Runs, o.App.Start.Ordinary = 3, interval(10*time.Second, 10*time.Second)
+	r, err := rollout.Run([]input.File{labels("v2")}, []input.File{labels("v1")}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := r.Workloads[0]; w.Verdict != rollout.Loses || w.Lost.Least < 10*o.Rate || w.Lost.Greatest > 15*o.Rate ||
+		len(w.Lost.Parts) != 1 || w.Lost.Parts[0].Reason != traffic.NoEndpoints {
+		t.Errorf("another selector: %s, %+v", w.Verdict, w.Lost)
+	}
+	deployment, _, _ := strings.Cut(string(manifest{spec: "strategy: {type: Recreate}"}.file().Data), "---\n")
+	if r, err = rollout.Run([]input.File{{Name: "web.yaml", Data: []byte(deployment)}}, nil, o); err != nil {
+		t.Fatal(err)
+	}
+	w := &r.Workloads[0]
+	if text := render.Headline(r, w); w.Outage < 10e9 || w.Outage > 15e9 ||
+		!strings.Contains(text, "completes, and no pod is Ready for up to 1") {
+		t.Errorf("without a Service: %s for %v", text, w.Outage)
+	}
+}
+
+// No run loses more requests than there are, however long they take.
+func TestLosesAtMostWhatIsSent(t *testing.T) {
+	for _, latency := range []time.Duration{time.Second, 30 * time.Second, 10 * time.Minute} {
+		o := options()
+		o.Runs, o.Latency = 3, value.Interval{Min: latency, Max: latency}
+		w := run(t, manifest{replicas: 2, spec: "strategy: {type: Recreate}"}, o)
+		if w.Lost.Greatest > w.Lost.Requests+1e-6 || w.Lost.Greatest == 0 {
+			t.Errorf("%s: loses %v of %v", latency, w.Lost.Greatest, w.Lost.Requests)
+		}
+	}
+}
+
+// Each start of a container draws how long it takes, so a pod whose first start a probe kills comes
+// up later. The report names the probe and the cure, and its worst run shows the verdict.
+func TestEachStartIsDrawn(t *testing.T) {
+	m := manifest{replicas: 3,
+		container: "livenessProbe: {tcpSocket: {port: 8080}, initialDelaySeconds: 10, periodSeconds: 10}"}
+	o := options()
+	o.Runs, o.App.Start.Ordinary = 40, interval(20*time.Second, time.Minute)
+	w := run(t, m, o)
+	if takes := w.Rows[0]; w.Verdict != rollout.MissesDeadline || takes.Least > 120 || takes.Greatest < 600 ||
+		!strings.Contains(w.Reason, "The liveness probe of container app kills the program before it is up, up to") ||
+		!strings.Contains(w.Fix, "startup probe") {
+		t.Errorf("%s: %s Fix: %s %+v", w.Verdict, w.Reason, w.Fix, takes)
+	}
+	shown, err := rollout.Show(t.Context(), []input.File{m.file()}, nil, o, w.Worst.Seed)
+	if err != nil || shown[0].Took < 10*time.Minute {
+		t.Errorf("the worst run: %v, %v", shown, err)
 	}
 }
 
@@ -378,7 +507,7 @@ func TestService(t *testing.T) {
 	data := string(manifest{}.file().Data)
 	second, _, _ := strings.Cut(strings.Replace(data, "metadata: {name: web}", "metadata: {name: canary}", 1), "---")
 	if w := read("---\n", "---\n"+second+"---\n"); !strings.Contains(fmt.Sprint(w.NotSimulated),
-		"Deployment canary, which gets a part") {
+		", which gets a part") {
 		t.Errorf("a second Deployment is not named: %v", w.NotSimulated)
 	}
 }
@@ -390,7 +519,7 @@ func TestInterrupted(t *testing.T) {
 	interrupted, made := errors.New("interrupted"), 0
 	r, err := rollout.Run([]input.File{first, second}, nil,
 		rollout.Options{Runs: 1, Each: func(n int, name string, do func(context.Context, int) error) error {
-			if name == "rollouts" && n > 0 {
+			if strings.HasPrefix(name, "rollouts of ") && n > 0 {
 				made++
 			}
 			if made > 1 {

@@ -25,15 +25,16 @@ import (
 //
 // The sleep must last until then, less the time that the program goes on to accept connections, and
 // so that the program ends the requests it has. The rule holds as long as the pods of the rollout
-// accept requests when they are Ready, another pod is Ready, SIGKILL comes later, and no Service
-// waits for a worker of the EndpointSlice controller. With publishNotReadyAddresses, no sleep is
-// enough: a pod is a target until it is gone.
+// accept requests when they are Ready, another pod is Ready, the Services select the old pods too,
+// SIGKILL comes later (cuts), and no Service waits for a worker of the EndpointSlice controller.
+// With publishNotReadyAddresses, no sleep is enough: a pod is a target until it is gone.
 func (w *workload) alwaysEnough(o *Options) (enough time.Duration, ruled bool) {
-	_, known := w.sleep()
 	counted := w.counted()
-	if !known || len(counted) == 0 || len(o.App.Others) > 0 || len(w.targets) > controller.Workers ||
+	if !w.knowsHooks() || len(counted) == 0 || len(o.App.Others) > 0 || len(w.targets) > controller.Workers ||
 		!w.keepsReady(o, rareBackOff) || !w.acceptsWhenReady(o) ||
-		slices.ContainsFunc(counted, func(t *target) bool { return t.Spec.PublishNotReadyAddresses }) {
+		slices.ContainsFunc(counted, func(t *target) bool {
+			return t.Spec.PublishNotReadyAddresses || !selects(t.Service, t.Namespace, w.old.Spec.Template.Labels)
+		}) {
 		return 0, false
 	}
 	drop := longestDrop(o) + rareBackOff
@@ -42,6 +43,23 @@ func (w *workload) alwaysEnough(o *Options) (enough time.Duration, ruled bool) {
 		enough = max(enough, drop-min(o.App.refuse(container).Min, stop), drop+o.Latency.Max-stop)
 	}
 	return enough, true
+}
+
+// cuts reports whether the API server rejects a sleep because of the grace period, or SIGKILL may
+// come before a program has slept and ended the requests that it has: when the grace period of a
+// pod is over, and at least leastGrace after the sleep.
+func (w *workload) cuts(o *Options, slept time.Duration) bool {
+	grace := graceOf(w.outgoing(o))
+	return time.Duration(roundUp(slept))*time.Second >= grace ||
+		longestDrop(o)+rareBackOff+o.Latency.Max > max(grace, slept+leastGrace)
+}
+
+// outgoing returns the Deployment with the template of the pods that the rollout stops.
+func (w *workload) outgoing(o *Options) *appsv1.Deployment {
+	if o.Change.Kind == Undo {
+		return w.spec
+	}
+	return w.old
 }
 
 // rareBackOff is how much longer than the second back-off the fourth is.

@@ -33,7 +33,8 @@ type outcome struct {
 	standing time.Duration // the longest time without progress, until it is complete
 	ready    int32         // the fewest Ready replicas in the status
 	last     int32         // Ready replicas at the end
-	requests float64       // to a Service, sent from the change until the last pod is gone, and the last loss
+	outage   time.Duration // the longest time without a Ready pod
+	requests float64       // to a Service: see Lost
 	losses                 // of the Service that loses most
 	each     []losses      // of the Services that are counted
 	needs    time.Duration // the preStop sleep that the run needs to lose nothing
@@ -81,6 +82,7 @@ type run struct {
 	asked      bool  // the change is scheduled
 	changed    virtual.Time
 	finished   virtual.Time // the last pod is gone, or the last loss ends
+	down       virtual.Time // since then no pod is Ready; 0: one is
 	ended      bool
 
 	before      map[string]bool // pods before the change
@@ -319,10 +321,23 @@ func (r *run) status(record *trace.Record) {
 		return
 	}
 	r.outcome.ready = min(r.outcome.ready, w.Ready)
+	r.withoutPod(record.T, w.Ready == 0 && w.Desired > 0)
 	r.follow(record)
 	if complete && r.outcome.took == 0 {
 		r.outcome.took = record.T.Sub(r.changed)
 		r.finish(record.T)
+	}
+}
+
+// withoutPod notes whether no pod is Ready from now on.
+func (r *run) withoutPod(now virtual.Time, is bool) {
+	if r.down > 0 {
+		r.outcome.outage = max(r.outcome.outage, now.Sub(r.down))
+	}
+	if !is {
+		r.down = 0
+	} else if r.down == 0 {
+		r.down = now
 	}
 }
 
@@ -418,7 +433,8 @@ func (r *run) end() {
 		r.finished, r.outcome.gone = r.n.Now(), r.n.Now().Sub(r.changed)
 	}
 	r.outcome.changed, r.outcome.end, r.outcome.last = r.changed, r.n.Now(), r.progress.Ready
-	r.outcome.requests = r.o.Rate * r.finished.Sub(r.changed).Seconds()
+	r.withoutPod(r.n.Now(), false)
+	r.outcome.requests = r.o.Rate * (r.finished.Sub(r.changed) + (r.o.Latency.Min+r.o.Latency.Max)/2).Seconds()
 	r.ended = true
 	for _, l := range r.outcome.each {
 		if l.lost >= r.outcome.lost {
@@ -479,9 +495,10 @@ func (r *run) measureNeeds() {
 			if s.exited > 0 {
 				need = max(need, s.dropped.Add(r.o.Latency.Max).Sub(s.exited))
 			}
-			sleep, _ := sleepOf(serving(r.spec, r.targets[i].container))
+			of := r.outgoing(r.o)
+			sleep, _ := sleepOf(serving(of, r.targets[i].container))
 			// SIGKILL comes after the grace period
-			r.outcome.needs = max(r.outcome.needs, min(sleep, graceOf(r.spec))+need)
+			r.outcome.needs = max(r.outcome.needs, min(sleep, graceOf(of))+need)
 		}
 	}
 }

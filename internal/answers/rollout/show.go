@@ -42,7 +42,7 @@ func Show(ctx context.Context, files, from []input.File, o Options, seed int64) 
 	}
 	var list []*Shown
 	for _, w := range workloads {
-		shown, err := w.show(ctx, o.in(w), seed)
+		shown, err := w.show(ctx, o.in(w, 0, 1), seed)
 		if err != nil {
 			return nil, err
 		}

@@ -27,7 +27,7 @@ func Tune(files, from []input.File, o Options, always bool) (*Tuning, error) {
 	}
 	t := &Tuning{Setting: o.setting(), Workloads: []Tuned{}}
 	for _, w := range workloads {
-		x := &tuner{w: w, o: o.in(w), always: always}
+		x := &tuner{w: w, o: o.in(w, 0, 1), always: always}
 		tuned, err := x.tune()
 		if err != nil {
 			return nil, err
@@ -315,7 +315,7 @@ func (t *trial) note(o *Options) string {
 	enough, ruled := t.w.alwaysEnough(o)
 	now, _ := t.w.sleep()
 	switch text := Format(RowPreStop, math.Ceil(10*enough.Seconds())/10); {
-	case !ruled:
+	case !ruled || t.w.cuts(o, max(now, enough)):
 		return ""
 	case now >= enough:
 		return "A rule says that a preStop sleep of " + text + " is always enough."

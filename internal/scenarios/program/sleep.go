@@ -21,18 +21,23 @@ func SleepOf(command []string) (slept time.Duration, isAll bool) {
 		return 0, false
 	}
 	if script, isShell := shellScript(command); isShell {
-		return sleepOfScript(script)
+		return sleepOfScript(script, func([]shellWord, time.Duration) {})
 	}
+	return sleepOfCommand(wordsOf(command))
+}
+
+func wordsOf(command []string) []shellWord {
 	words := make([]shellWord, len(command))
 	for i, text := range command {
 		words[i].text = text
 	}
-	return sleepOfCommand(words)
+	return words
 }
 
 // sleepOfScript returns the time for which a script sleeps before its end, or before the first part
-// that is more than a sequence of commands, such as a loop.
-func sleepOfScript(script string) (slept time.Duration, isAll bool) {
+// that is more than a sequence of commands, such as a loop. It passes each command that runs after
+// a known time to run.
+func sleepOfScript(script string, run func([]shellWord, time.Duration)) (slept time.Duration, isAll bool) {
 	isAll = true
 	for {
 		words, end, rest, ok := firstCommand(script)
@@ -45,6 +50,9 @@ func sleepOfScript(script string) (slept time.Duration, isAll bool) {
 		}
 		if !ok || end == "|" || end == "&" || slices.Contains(control, name) {
 			return slept, false
+		}
+		if isAll {
+			run(words, slept)
 		}
 		d, known := sleepOfWords(words)
 		slept, isAll = min(slept+d, value.MaxDuration), isAll && known
@@ -73,7 +81,7 @@ func sleepOfWords(words []shellWord) (slept time.Duration, isAll bool) {
 	slept, isAll = sleepOfCommand(words)
 	for _, w := range words {
 		for _, inner := range w.runs {
-			d, known := sleepOfScript(inner)
+			d, known := sleepOfScript(inner, func([]shellWord, time.Duration) {})
 			slept, isAll = min(slept+d, value.MaxDuration), isAll && known
 		}
 	}
@@ -112,7 +120,8 @@ func shellScript(command []string) (string, bool) {
 func sleepOfCommand(words []shellWord) (slept time.Duration, isAll bool) {
 	name := path.Base(words[0].text)
 	if name != "sleep" || words[0].expands {
-		return 0, !words[0].expands && (slices.Contains(instant, name) || slices.Contains(conditions, name))
+		return 0, !words[0].expands && (slices.Contains(instant, name) || slices.Contains(conditions, name) ||
+			stopping.MatchString(textOf(words)))
 	}
 	for _, arg := range words[1:] {
 		d, ok := sleepTime(arg.text)

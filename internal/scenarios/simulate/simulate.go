@@ -108,6 +108,7 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 	}
 	driver := drive.Start(plan, n)
 	r.Err = runUntil(n, o.Until, o.Progress, interrupt)
+	n.EndRequests()
 	r.End = min(n.Now(), o.Until)
 	r.Records, r.created, r.Windows = recorder.Records(), driver.Created(), n.Windows()
 	if err := driver.Err(); err != nil {

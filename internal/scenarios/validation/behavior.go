@@ -116,14 +116,19 @@ func (c *checker) moment(m program.Moment, n *strict.Node) int {
 	return len(c.moments) - 1
 }
 
-// addSleeps adds the times for which the hooks of a container sleep.
+// addSleeps adds the times for which the hooks of a container sleep, and when one stops the
+// program.
 func (w *workload) addSleeps(c *v1.Container) {
 	postStart, preStop := program.HookSleep(c, "postStart"), program.HookSleep(c, "preStop")
-	if postStart == 0 && preStop == 0 {
+	after, stops := program.HookStop(c)
+	if postStart == 0 && preStop == 0 && !stops {
 		return
 	}
 	config := w.Containers[c.Name]
 	config.Program.PostStartSleep, config.Program.PreStopSleep = postStart, preStop
+	if stops {
+		config.Program.PreStopSignal = &after
+	}
 	w.Containers[c.Name] = config
 }
 

@@ -50,7 +50,7 @@ type Arm struct {
 type Hop struct {
 	Link
 	Took    time.Duration `json:"took"`              // since the step before
-	Longest bool          `json:"longest,omitempty"` // of the steps of both arms
+	Longest bool          `json:"longest,omitempty"` // of the steps that lead to the end of the loss
 }
 
 // loss is a time in which requests are lost that one pod gets, or all requests. Its share changes
@@ -58,7 +58,7 @@ type Hop struct {
 // a loss and the start of the next.
 type loss struct {
 	first, last *trace.Record // last is nil, or has no cause, if the loss goes on at the end of the run
-	to          virtual.Time
+	from, to    virtual.Time
 	open        bool
 	lost        float64
 }
@@ -76,12 +76,12 @@ func (r *Run) losses() []*loss {
 		at := place{first.Object.Name, first.Object.Loss.Router, first.Pod}
 		l := latest[at]
 		if l == nil || l.to < span.From {
-			l = &loss{first: first}
+			l = &loss{first: first, from: span.From}
 			latest[at], list = l, append(list, l)
 		}
 		l.lost, l.to = l.lost+span.Lost, max(l.to, span.To)
 		switch {
-		case last.Kind == trace.LossStarted:
+		case last.Kind == trace.LossStarted, first == last && last.Took > 0:
 			l.open, l.last = true, nil
 		case last.Reason != inFlight && !l.open:
 			l.last = last
@@ -98,7 +98,7 @@ func (r *Run) Losses() int { return len(r.losses()) }
 func (r *Run) GreatestLoss(since virtual.Time) int {
 	greatest, most := 0, 0.0
 	for i, l := range r.losses() {
-		if l.lost > most && l.first.T >= since {
+		if l.lost > most && l.from >= since {
 			greatest, most = i+1, l.lost
 		}
 	}
@@ -115,7 +115,7 @@ func (r *Run) Lost(number int) (Race, bool) {
 	race := Race{
 		Number: number, Of: len(list), Service: strings.TrimPrefix(l.first.Object.Name, "Service "),
 		Router: l.first.Object.Loss.Router,
-		Pod:    l.first.Pod, From: l.first.T, To: l.to, Lost: l.lost, Fork: []Link{}, end: r.end,
+		Pod:    l.first.Pod, From: l.from, To: l.to, Lost: l.lost, Fork: []Link{}, end: r.end,
 	}
 	race.Text = r.lostText(&race, l)
 	begin, end := r.ancestors(l.first), []*trace.Record(nil)
@@ -131,14 +131,26 @@ func (r *Run) Lost(number int) (Race, bool) {
 	}
 	race.Begin = Arm{r.beginText(l, begin), r.hops(begin, i, race.Pod)}
 	race.End = Arm{r.endText(l, end), r.hops(end, j, race.Pod)}
-	r.markLongest(&race, append(slices.Clone(begin[:i]), end[:j]...))
 	for _, rec := range slices.Backward(begin[:i]) {
 		if rule := r.Failing(rec); rule != "" {
 			race.Cause = fmt.Sprintf("The cause: %s at %s, because %s.", r.stepText(rec, race.Pod), r.at(rec.T), rule)
+			race.since(rec.T)
 			break
 		}
 	}
+	r.markLongest(&race, append(slices.Clone(begin[:i]), end[:j]...))
 	return race, true
+}
+
+// since leaves out what was before the cause of the loss.
+func (r *Race) since(cause virtual.Time) {
+	r.Fork = []Link{}
+	for _, arm := range []*Arm{&r.Begin, &r.End} {
+		arm.Steps = slices.DeleteFunc(arm.Steps, func(h Hop) bool { return h.T < cause })
+		if len(arm.Steps) > 0 {
+			arm.Steps[0].Took = arm.Steps[0].T.Sub(cause)
+		}
+	}
 }
 
 // isOutage reports whether a chain begins with a program that has run for a while and stops
@@ -235,7 +247,7 @@ func (r *Run) beginText(l *loss, chain []*trace.Record) string {
 	router, pod := printable.Text(l.first.Object.Loss.Router), nameOf(l.first.Pod)
 	switch {
 	case l.first.Pod == "":
-		return router + " has no target any more"
+		return router + " has no target"
 	case len(chain) > 0 && chain[0].Kind == trace.RoutesChanged:
 		return router + " sends requests to " + pod
 	}
@@ -306,6 +318,9 @@ func (r *Run) actionText(rec *trace.Record, pod string) string {
 	case trace.PodDeleteRequested:
 		text = pod + " was deleted"
 	default:
+		if rec.Reason == "kill" && rec.Message == "SIGTERM" && r.cause(rec) != nil {
+			return "the preStop hook sent SIGTERM to " + printable.Text(rec.Container)
+		}
 		object, change, _ := strings.Cut(rec.Message, ": ")
 		text = fmt.Sprintf("Deployment %s was changed", nameOf(object))
 		if change == "" {
@@ -388,14 +403,17 @@ func (r *Run) routesText(rec *trace.Record, pod string) string {
 	return text
 }
 
-// markLongest finds the step of both arms that took longest. Records are those of the arms.
+// markLongest finds the step that took longest of the arm that leads to the end of the loss: what
+// leads to its begin, such as a preStop hook, makes it shorter. Records are those of the arms.
 func (r *Run) markLongest(race *Race, records []*trace.Record) {
 	var longest *Hop
-	for _, arm := range []*Arm{&race.Begin, &race.End} {
-		for i := range arm.Steps {
-			if h := &arm.Steps[i]; h.Took > 0 && (longest == nil || h.Took > longest.Took) {
-				longest = h
-			}
+	steps := race.End.Steps
+	if len(steps) == 0 {
+		steps = race.Begin.Steps
+	}
+	for i := range steps {
+		if h := &steps[i]; h.Took > 0 && (longest == nil || h.Took > longest.Took) {
+			longest = h
 		}
 	}
 	if longest == nil {
@@ -418,14 +436,31 @@ func (r *Run) whyLong(rec *trace.Record) string {
 		return ": kube-proxy waits for minSyncPeriod (1s) after a sync" + r.syncBefore(rec)
 	case rec.Kind == trace.RoutesChanged && rec.Reason != kubeProxy:
 		return ", that of the load balancer " + printable.Text(rec.Reason)
-	case rec.Kind == trace.ContainerStopping && r.afterHook(rec) != "":
-		return ", that of the preStop hook"
+	case rec.Kind == trace.EndpointsWritten:
+		return r.sliceBackOff(rec)
 	case rec.Kind == trace.RoutesChanged:
 		return ", a sync of kube-proxy"
 	case rec.Kind == trace.ListenerChanged && rec.Reason == "opened", rec.Kind == trace.ProbeExecuted && succeeded(rec):
 		return ", that of the start of the program"
 	}
 	return ""
+}
+
+// sliceBackOff says whether the EndpointSlice controller failed to write a slice between a record
+// and its cause, and waited.
+func (r *Run) sliceBackOff(slice *trace.Record) string {
+	since := virtual.Time(0)
+	if cause := r.cause(slice); cause != nil {
+		since = cause.T
+	}
+	for i := range r.raw {
+		if f := &r.raw[i]; f.Kind == trace.SyncFailed && f.Reason == "endpointslice" && f.T >= since && f.T < slice.T &&
+			"Service "+f.Object.Name == slice.Object.Name {
+			return ": the EndpointSlice controller waits for its back-off, because it does not see its own last " +
+				"write yet"
+		}
+	}
+	return ", that of the EndpointSlice controller"
 }
 
 // kubeProxy is the router that has syncs, and minSyncPeriod the time between them (package router).

@@ -3,6 +3,7 @@ package render
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"probesim.dev/internal/answers/rollout"
@@ -13,8 +14,13 @@ import (
 // has a picture of it on a page.
 func Document(r *rollout.Report) *document.Document {
 	d := document.New(fmt.Sprintf("Rollouts of %d Deployments", len(r.Workloads)))
+	if len(r.Workloads) > 1 {
+		summary(d, r)
+	}
 	for i := range r.Workloads {
-		workload(d, r, &r.Workloads[i])
+		if i < rollout.Detailed || r.Details {
+			workload(d, r, &r.Workloads[i])
+		}
 	}
 	d.Gap()
 	for _, text := range About(r) {
@@ -22,6 +28,67 @@ func Document(r *rollout.Report) *document.Document {
 	}
 	return d
 }
+
+// summary adds a table with a line for each workload, the worst ones first.
+func summary(d *document.Document, r *rollout.Report) {
+	bad := 0
+	lose := 0
+	table := &document.Table{Left: 6, Head: []string{"", "verdict", "lost", "takes", "runs", "the one change"}}
+	for i := range r.Workloads {
+		w := &r.Workloads[i]
+		verdict := verdicts[w.Verdict]
+		lost, takes := "", ""
+		if w.Bad() {
+			bad++
+		} else {
+			verdict.style = document.Good
+		}
+		for _, row := range w.Rows {
+			switch row.Row {
+			case rollout.RowTakes:
+				takes = rollout.Format(row.Row, row.Greatest)
+			case rollout.RowLost:
+				lost = rollout.Count(row.Greatest)
+			}
+		}
+		if w.Verdict == rollout.Loses {
+			lose++
+		}
+		table.Row(document.Cell{Text: strings.TrimPrefix(w.Title(), "Deployment ")},
+			document.Cell{Text: verdict.badge, Style: verdict.style}, document.Cell{Text: lost},
+			document.Cell{Text: takes}, document.Cell{Text: fmt.Sprint(w.Runs)}, document.Cell{Text: theChange(w)})
+	}
+	what := "lose requests"
+	if bad != lose {
+		what += ", do not complete, or miss a requirement"
+	}
+	s := d.Section(document.Section{Title: fmt.Sprintf("%d of %d Deployments %s", bad, len(r.Workloads), what),
+		Facts: facts(&r.Setting)})
+	s.Table(table)
+	if hidden := len(r.Workloads) - rollout.Detailed; hidden > 0 && !r.Details {
+		s.Text(document.Dim, fmt.Sprintf("Details of the worst %d follow; with --details, those of all.",
+			rollout.Detailed))
+	}
+}
+
+// theChange names the change that helps most, in a few words.
+func theChange(w *rollout.Workload) string {
+	switch {
+	case len(w.Waits) > 0 && w.Verdict == rollout.LosesNone:
+		return "see what new pods wait for"
+	case strings.HasPrefix(w.Fix, "add a startup probe"):
+		return "a startup probe"
+	case w.Fix != "":
+		text, _, _ := strings.Cut(w.Fix, ", ")
+		return text
+	case len(w.Fixes) == 0:
+		return ""
+	}
+	text := sleepOf.ReplaceAllString(w.Fixes[0].Change, "preStop sleep ${1}s")
+	return strings.ReplaceAll(text, "terminationGracePeriodSeconds:", "grace period")
+}
+
+var sleepOf = regexp.MustCompile(`preStop: \{sleep: \{seconds: (\d+)\}\}`)
 
 // verdicts are the badges of the verdicts.
 var verdicts = map[rollout.Verdict]struct {

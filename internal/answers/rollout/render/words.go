@@ -7,6 +7,7 @@ import (
 
 	"probesim.dev/internal/answers/rollout"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/value"
 	"probesim.dev/trace/traffic"
 )
 
@@ -62,6 +63,8 @@ func Headline(r *rollout.Report, w *rollout.Workload) string {
 			rollout.Count(w.Lost.Requests))
 	case len(w.Waits) > 0 && w.Verdict == rollout.LosesNone:
 		return what + " completes, unless new pods wait for old ones"
+	case w.Lost == nil && w.Outage > 0:
+		return fmt.Sprintf("%s completes, and no pod is Ready for up to %s", what, took(w.Outage))
 	case w.Lost == nil:
 		return what + " completes"
 	}
@@ -110,7 +113,7 @@ func senders(w *rollout.Workload) string {
 
 // Part describes a part of the lost requests.
 func Part(r *rollout.Report, p *rollout.Part) string {
-	window := rollout.Format(rollout.RowTakes, float64(p.Window)/1e9)
+	window := took(p.Window)
 	if p.Window < 50e6 {
 		window = fmt.Sprintf("%.0fms", float64(p.Window)/1e6)
 	}
@@ -124,10 +127,12 @@ func Part(r *rollout.Report, p *rollout.Part) string {
 	case traffic.NotListening:
 		return fmt.Sprintf("%s pods: a target, but the program does not listen yet, for up to %s", p.Pods, window)
 	case traffic.NoEndpoints:
-		return fmt.Sprintf("no pod is a target of %s, for up to %s", r.Router.Name, window)
+		return fmt.Sprintf("an outage: no pod is a target of %s for up to %s", r.Router.Name, window)
 	}
 	return p.Pods + " pods: the program exits with requests in progress"
 }
+
+func took(d value.Seconds) string { return rollout.Format(rollout.RowTakes, float64(d)/1e9) }
 
 // FixWord names a change: a fix loses nothing in its runs.
 func FixWord(f *rollout.Fix) string {
@@ -179,6 +184,9 @@ func About(r *rollout.Report) []string {
 	if r.Router.Source != "" {
 		list = append(list, fmt.Sprintf("%s adds a pod after %s and removes it after %s: %s.", r.Router.Name,
 			r.Router.Add, r.Router.Remove, r.Router.Source))
+	}
+	if r.Left > 0 {
+		list = append(list, fmt.Sprintf("The time was over: %s not rolled out.", printable.Count(r.Left, "Deployment")))
 	}
 	if len(r.NotRolledOut) > 0 {
 		list = append(list, "Not rolled out: "+strings.Join(r.NotRolledOut, ", ")+".")
