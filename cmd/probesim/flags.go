@@ -19,6 +19,7 @@ import (
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios/format"
+	"probesim.dev/scenarios/plan"
 )
 
 // flagValue is the value of a flag that a function reads.
@@ -148,7 +149,7 @@ func parseVersions(text string) ([]string, error) {
 		}
 		before := len(found)
 		for _, name := range names {
-			if v, err := value.ParseVersion(name); err == nil && r.Selects(v) {
+			if v, err := value.ParseVersion(name); err == nil && plan.Selects(r, v) {
 				found = append(found, name)
 			}
 		}

@@ -169,9 +169,8 @@ func plansFor(all []*scenarios.Scenario, f *flags, warnings io.Writer) []*scenar
 			continue
 		}
 		n := len(plans)
-		for _, plan := range s.Plans() {
+		for _, plan := range s.PlansWith(release.Version) {
 			switch {
-			case plan.Version != release.Version:
 			case !f.seeded:
 				plans = append(plans, plan)
 			case len(plans) == n:

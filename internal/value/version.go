@@ -11,15 +11,14 @@ import (
 	"probesim.dev/internal/strict"
 )
 
-// Version is a Kubernetes release without its patch number, or a preview of one that is not out:
-// v1.38-preview precedes v1.38.
+// Version is a Kubernetes release without its patch number, or a preview of what may come to one
+// that is not out: v1.38-preview follows v1.38.
 type Version struct {
 	Major, Minor int
 	preview      bool
 }
 
-// VersionRange is a closed range of Kubernetes releases. In a range, v1.38 stands for the release
-// and its preview. Patch numbers do not count: v1.38.0 is the release alone.
+// VersionRange is a closed range of Kubernetes releases. Patch numbers do not count.
 type VersionRange struct {
 	Min, Max Version
 	text     string
@@ -29,8 +28,15 @@ var versionPattern = regexp.MustCompile(`^v(\d{1,4})\.(\d{1,4})(\.\d{1,4}|-previ
 
 // ParseVersion parses a version such as v1.37, v1.37.0 or v1.38-preview.
 func ParseVersion(s string) (Version, error) {
-	_, v, err := parseVersions(s)
-	return v, err
+	var v Version
+	m := versionPattern.FindStringSubmatch(s)
+	if m == nil {
+		return v, fmt.Errorf("%s is not a version such as v1.37", strict.Quote(s))
+	}
+	v.Major, _ = strconv.Atoi(m[1])
+	v.Minor, _ = strconv.Atoi(m[2])
+	v.preview = m[3] == "-preview"
+	return v, nil
 }
 
 func (v Version) String() string {
@@ -41,9 +47,6 @@ func (v Version) String() string {
 	return text
 }
 
-// Preview reports whether the version is the preview of a release.
-func (v Version) Preview() bool { return v.preview }
-
 // Compare returns a negative number if v is older than w, a positive one if it is newer, and 0 if
 // they are equal.
 func (v Version) Compare(w Version) int {
@@ -51,9 +54,9 @@ func (v Version) Compare(w Version) int {
 	case order != 0 || v.preview == w.preview:
 		return order
 	case v.preview:
-		return -1
+		return 1
 	}
-	return 1
+	return -1
 }
 
 // UnmarshalText parses a range of versions.
@@ -67,12 +70,12 @@ func (r *VersionRange) UnmarshalText(text []byte) error {
 	r.Min, r.Max = Version{}, Version{Major: math.MaxInt}
 	var err error
 	if from != "" || !isRange {
-		if r.Min, _, err = parseVersions(from); err != nil {
+		if r.Min, err = ParseVersion(from); err != nil {
 			return err
 		}
 	}
 	if to != "" || !isRange {
-		if _, r.Max, err = parseVersions(to); err != nil {
+		if r.Max, err = ParseVersion(to); err != nil {
 			return err
 		}
 	}
@@ -85,27 +88,14 @@ func (r *VersionRange) UnmarshalText(text []byte) error {
 // Contains reports whether v is in the range.
 func (r VersionRange) Contains(v Version) bool { return r.Min.Compare(v) <= 0 && v.Compare(r.Max) <= 0 }
 
-// Selects reports whether a run of the range includes v. A preview must be named: one end of the
-// range is the preview or its minor version. So v1.37.. does not select v1.38-preview, and
-// v1.37..v1.38 does.
-func (r VersionRange) Selects(v Version) bool {
-	return r.Contains(v) && (!v.Preview() || r.Min.sameMinor(v) || r.Max.sameMinor(v))
+// Selects reports whether a run of the range includes v. A version that is not out must be named:
+// one end of the range has its minor version. So v1.37.. does not select v1.38 before it is out,
+// and v1.37..v1.38 does.
+func (r VersionRange) Selects(v Version, isOut bool) bool {
+	return r.Contains(v) && (isOut || r.Min.sameMinor(v) || r.Max.sameMinor(v))
 }
 
 func (v Version) sameMinor(w Version) bool { return v.Major == w.Major && v.Minor == w.Minor }
 
 // String returns the range as written.
 func (r VersionRange) String() string { return r.text }
-
-// parseVersions returns the first and the last release that a version stands for.
-func parseVersions(s string) (first, last Version, err error) {
-	m := versionPattern.FindStringSubmatch(s)
-	if m == nil {
-		return first, last, fmt.Errorf("%s is not a version such as v1.37", strict.Quote(s))
-	}
-	first.Major, _ = strconv.Atoi(m[1])
-	first.Minor, _ = strconv.Atoi(m[2])
-	last = first
-	first.preview, last.preview = !strings.HasPrefix(m[3], "."), m[3] == "-preview"
-	return first, last, nil
-}

@@ -13,10 +13,11 @@ func TestVersionRange(t *testing.T) {
 		{"v1.36.3..v1.36", []string{"v1.36", "v1.36.2"}, []string{"v1.35", "v1.37.0", "v1.36-preview"}},
 		{"v1.22..", []string{"v1.22.0", "v2.0.0"}, []string{"v1.21.14"}},
 		{"..", []string{"v0.1.0", "v1.37.0", "v1.38-preview"}, nil},
-		{"v1.38", []string{"v1.38-preview", "v1.38.0"}, []string{"v1.37.9", "v1.39-preview"}},
+		{"v1.38", []string{"v1.38.0"}, []string{"v1.37.9", "v1.38-preview", "v1.39-preview"}},
 		{"v1.38-preview", []string{"v1.38-preview"}, []string{"v1.38.0", "v1.37.9"}},
-		{"..v1.37", nil, []string{"v1.38-preview"}},
-		{"v1.38.0..", []string{"v1.39-preview"}, []string{"v1.38-preview"}},
+		{"..v1.37", nil, []string{"v1.38", "v1.38-preview"}},
+		{"..v1.38", []string{"v1.38"}, []string{"v1.38-preview"}},
+		{"v1.38..", []string{"v1.38", "v1.38-preview", "v1.39"}, nil},
 	} {
 		var r VersionRange
 		if err := r.UnmarshalText([]byte(test.text)); err != nil {
@@ -38,28 +39,27 @@ func TestVersionRange(t *testing.T) {
 	}
 }
 
-// A run selects a preview only if the range names its minor version.
-func TestVersionRangeSelectsPreviewsByName(t *testing.T) {
-	preview, out := version(t, "v1.38-preview"), version(t, "v1.38.0")
-	for text, want := range map[string]bool{
-		"..": false, "v1.34..": false, "v1.37..v1.39": false, "..v1.37": false, "v1.39..": false,
-		"v1.38-preview": true, "v1.38": true, "v1.38..": true, "v1.34..v1.38": true, "v1.34..v1.38-preview": true,
-		"..v1.38": true,
+// A run selects a version that is not out only if the range names its minor version.
+func TestVersionRangeSelectsByName(t *testing.T) {
+	release, preview := version(t, "v1.38.0"), version(t, "v1.38-preview")
+	for text, want := range map[string][2]bool{
+		"..": {}, "v1.34..": {}, "v1.37..v1.39": {}, "..v1.37": {}, "v1.39..": {},
+		"v1.38-preview": {false, true}, "v1.38": {true, false}, "v1.38..": {true, true},
+		"v1.34..v1.38": {true, false}, "v1.34..v1.38-preview": {true, true}, "..v1.38": {true, false},
 	} {
 		var r VersionRange
 		if err := r.UnmarshalText([]byte(text)); err != nil {
 			t.Error(err)
 		}
-		if got := r.Selects(preview); got != want {
-			t.Errorf("%s selects %s: %t, want %t", text, preview, got, want)
+		if got := [2]bool{r.Selects(release, false), r.Selects(preview, false)}; got != want {
+			t.Errorf("%s selects %s and %s: %v, want %v", text, release, preview, got, want)
 		}
-		if r.Selects(out) != r.Contains(out) {
-			t.Errorf("%s contains %s: %t, but selects it: %t", text, out, r.Contains(out), r.Selects(out))
+		if r.Selects(release, true) != r.Contains(release) {
+			t.Errorf("%s contains %s: %t, but does not select it when it is out", text, release, r.Contains(release))
 		}
 	}
-	if !preview.Preview() || out.Preview() || preview.Compare(out) >= 0 || preview.String() != "v1.38-preview" ||
-		out.String() != "v1.38" {
-		t.Errorf("%s is a preview: %t; %s is a preview: %t", preview, preview.Preview(), out, out.Preview())
+	if preview.Compare(release) <= 0 || preview.String() != "v1.38-preview" || release.String() != "v1.38" {
+		t.Errorf("%s and %s compare as %d", preview, release, preview.Compare(release))
 	}
 }
 

@@ -3,7 +3,7 @@ package profile
 // change is a row of the table of changes without a feature gate.
 type change struct {
 	name  string
-	pulls []int // the pull requests of kubernetes/kubernetes that made or reverted the change
+	pulls []int // the pull requests of kubernetes/kubernetes that made or reverted the change, if known
 	field func(*Changes) *bool
 	since []span
 }
@@ -20,6 +20,18 @@ var changes = []change{
 	{"AvailabilityChecksOnTime", []int{132121}, func(c *Changes) *bool {
 		return &c.AvailabilityChecksOnTime
 	}, []span{{from: "v1.34"}}},
+	{"EachUpdateRetriesResizes", nil, func(c *Changes) *bool {
+		return &c.EachUpdateRetriesResizes
+	}, []span{{from: "v1.38"}}},
+	{"EndpointsFollowPhase", nil, func(c *Changes) *bool {
+		return &c.EndpointsFollowPhase
+	}, []span{{from: "v1.38"}}},
+	{"FailureIsKept", []int{142761}, func(c *Changes) *bool {
+		return &c.FailureIsKept
+	}, []span{{from: "v1.38"}}},
+	{"GRPCConnectsOnce", []int{142457}, func(c *Changes) *bool {
+		return &c.GRPCConnectsOnce
+	}, []span{{from: "v1.38"}}},
 	{"InitializedBySandbox", []int{138514}, func(c *Changes) *bool {
 		return &c.InitializedBySandbox
 	}, []span{{from: "v1.37"}}},
@@ -29,6 +41,9 @@ var changes = []change{
 	{"InspectUsesListing", []int{137471}, func(c *Changes) *bool {
 		return &c.InspectUsesListing
 	}, []span{{from: "v1.36"}}},
+	{"KillsAtOnce", nil, func(c *Changes) *bool {
+		return &c.KillsAtOnce
+	}, []span{{from: "v1.38"}}},
 	{"ManualTrigger", []int{98376, 101738}, func(c *Changes) *bool {
 		return &c.ManualTrigger
 	}, []span{{from: "v1.21"}}},
@@ -41,6 +56,9 @@ var changes = []change{
 	{"PodReadyToStartAtSandbox", []int{134660}, func(c *Changes) *bool {
 		return &c.PodReadyToStartAtSandbox
 	}, []span{{from: "v1.36"}}},
+	{"ProbeStateOfInstance", []int{141487}, func(c *Changes) *bool {
+		return &c.ProbeStateOfInstance
+	}, []span{{from: "v1.38"}}},
 	{"ProxyWithoutBurst", []int{131615}, func(c *Changes) *bool {
 		return &c.ProxyWithoutBurst
 	}, []span{{from: "v1.34"}}},
@@ -75,9 +93,15 @@ var changes = []change{
 	{"SandboxesByAttempt", []int{130551}, func(c *Changes) *bool {
 		return &c.SandboxesByAttempt
 	}, []span{{from: "v1.35"}}},
+	{"ScaleDownErrorsAreRetried", []int{142650, 142902}, func(c *Changes) *bool {
+		return &c.ScaleDownErrorsAreRetried
+	}, []span{{from: "v1.38"}}},
 	{"ShortContainerEvents", []int{134043}, func(c *Changes) *bool {
 		return &c.ShortContainerEvents
 	}, []span{{from: "v1.35"}}},
+	{"StartedOfInstance", []int{141342}, func(c *Changes) *bool {
+		return &c.StartedOfInstance
+	}, []span{{from: "v1.38"}}},
 	{"StartupOnHoldAfterSuccess", []int{121206}, func(c *Changes) *bool {
 		return &c.StartupOnHoldAfterSuccess
 	}, []span{{from: "v1.32"}}},
@@ -86,6 +110,12 @@ var changes = []change{
 		func(c *Changes) *bool { return &c.TerminationCancelsProbes },
 		[]span{{"v1.35", "v1.36"}, {"v1.36.3", "v1.37"}},
 	},
+	{"TerminationEndsResizes", nil, func(c *Changes) *bool {
+		return &c.TerminationEndsResizes
+	}, []span{{from: "v1.38"}}},
+	{"TerminationStopsSidecarProbes", []int{141766}, func(c *Changes) *bool {
+		return &c.TerminationStopsSidecarProbes
+	}, []span{{from: "v1.38"}}},
 	{"UnknownPortNotFound", []int{139791}, func(c *Changes) *bool {
 		return &c.UnknownPortNotFound
 	}, []span{{from: "v1.37"}}},

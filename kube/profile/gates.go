@@ -52,8 +52,8 @@ type stage struct {
 
 // gates are all feature gates whose effect is modeled, by name, with the stages in
 // pkg/features/kube_features.go at v1.37.0. The table leaves out the stages that this file lists
-// for releases without the gate. The stages of v1.38 are those that kubernetes/kubernetes#140704
-// and other pull requests plan.
+// for releases without the gate. They are the same at v1.38.0-beta.0, and those of v1.38-preview are
+// what kubernetes/kubernetes#140704 and other pull requests plan.
 var gates = []gate{
 	{
 		name:   "ChangeContainerStatusOnKubeletRestart",
@@ -69,7 +69,7 @@ var gates = []gate{
 	{
 		name:   "ContainerScopedProbes",
 		field:  func(f *FeatureGates) *bool { return &f.ContainerScopedProbes },
-		stages: []stage{{from: "v1.38", stage: Beta, on: true}},
+		stages: []stage{{from: "v1.38-preview", stage: Beta, on: true}},
 	},
 	{
 		name:   "ContainerStopSignals",
@@ -85,12 +85,12 @@ var gates = []gate{
 	{
 		name:   "GRPCContainerProbeTLS",
 		field:  func(f *FeatureGates) *bool { return &f.GRPCContainerProbeTLS },
-		stages: []stage{{from: "v1.37", stage: Alpha}, {from: "v1.38", stage: Beta, on: true}},
+		stages: []stage{{from: "v1.37", stage: Alpha}, {from: "v1.38-preview", stage: Beta, on: true}},
 	},
 	{
 		name:   "H2CContainerProbe",
 		field:  func(f *FeatureGates) *bool { return &f.H2CContainerProbe },
-		stages: []stage{{from: "v1.37", stage: Alpha}, {from: "v1.38", stage: Beta, on: true}},
+		stages: []stage{{from: "v1.37", stage: Alpha}, {from: "v1.38-preview", stage: Beta, on: true}},
 	},
 	{
 		name:   "InPlacePodLevelResourcesVerticalScaling",
@@ -118,7 +118,7 @@ var gates = []gate{
 	{
 		name:   "MutableContainerProbes",
 		field:  func(f *FeatureGates) *bool { return &f.MutableContainerProbes },
-		stages: []stage{{from: "v1.38", stage: Alpha}},
+		stages: []stage{{from: "v1.38-preview", stage: Alpha}},
 	},
 	{
 		name:   "PLEGOnDemandRelist",

@@ -21,8 +21,8 @@ import (
 type Profile struct {
 	// Version is the release, such as v1.37, or the preview, such as v1.38-preview.
 	Version string
-	// Patch is the patch release that is compared with the real kubelet, such as v1.37.2. A preview
-	// has none.
+	// Patch is the tag that is compared with the real kubelet, such as v1.37.2 or v1.38.0-beta.0. A
+	// preview has none.
 	Patch string
 
 	FeatureGates
@@ -106,6 +106,20 @@ type Changes struct {
 	// AvailabilityChecksOnTime makes the ReplicaSet controller look again when the first of its
 	// pods becomes available. Older controllers look one second after minReadySeconds. #132121.
 	AvailabilityChecksOnTime bool
+	// EachUpdateRetriesResizes makes each update of a pod with a pending resize try all pending
+	// resizes again. Older kubelets do so only if the update changes resources (HandlePodUpdates in
+	// pkg/kubelet/kubelet.go at v1.38.0-beta.0).
+	EachUpdateRetriesResizes bool
+	// EndpointsFollowPhase makes the EndpointSlice controller look at the endpoints of a pod when
+	// the pod ends, and not when a pod changes that can have no endpoint before and after
+	// (util/controller_utils.go of k8s.io/endpointslice at v0.38.0-beta.0).
+	EndpointsFollowPhase bool
+	// FailureIsKept keeps the phase Failed of a pod that a node shutdown or an eviction stops, also
+	// if its containers end with exit code 0, and writes its reason with the last status. #142761.
+	FailureIsKept bool
+	// GRPCConnectsOnce makes a gRPC probe fail as soon as it cannot connect. Older probes connect
+	// again until their timeout. #142457.
+	GRPCConnectsOnce bool
 	// InitializedBySandbox treats a pod as initialized once a regular container has started in its
 	// current sandbox. In older releases, a pod is initialized only while a regular container runs,
 	// in any sandbox: the restart of a sidecar then delays the restart of containers that have
@@ -119,6 +133,10 @@ type Changes struct {
 	// listed. Older kubelets first list the sandboxes and containers of a changed pod again.
 	// #137471.
 	InspectUsesListing bool
+	// KillsAtOnce makes a sync kill containers at the same time, and the others too if one cannot be
+	// killed. In older releases it kills one after the other. kubernetes/kubernetes#138146
+	// (killContainers in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.38.0-beta.0).
+	KillsAtOnce bool
 	// ManualTrigger makes the readiness worker of a started container that is not ready probe
 	// immediately whenever the kubelet generates the pod's status. #98376, #101738.
 	ManualTrigger bool
@@ -130,6 +148,9 @@ type Changes struct {
 	// PodReadyToStartAtSandbox patches the condition PodReadyToStartContainers as soon as the
 	// sandbox is ready. #134660.
 	PodReadyToStartAtSandbox bool
+	// ProbeStateOfInstance makes a kubelet that starts keep Ready and Started of a container only if
+	// the API knows this instance of it. #141487.
+	ProbeStateOfInstance bool
 	// ProxyWithoutBurst makes kube-proxy wait for minSyncPeriod after each sync. Older kube-proxies
 	// make up to two syncs without a wait. #131615.
 	ProxyWithoutBurst bool
@@ -173,15 +194,28 @@ type Changes struct {
 	// SandboxesByAttempt makes the sandbox with the highest attempt the newest one of its pod. In
 	// older releases it is the last one that was created by the wall clock. #130551.
 	SandboxesByAttempt bool
+	// ScaleDownErrorsAreRetried makes the Deployment controller sync again, with back-off, if it
+	// cannot scale old ReplicaSets down, and write the status before. Older controllers take this
+	// for a success. #142650, #142902.
+	ScaleDownErrorsAreRetried bool
 	// ShortContainerEvents words events as "Container created" and "Container started", without the
 	// container's name. #134043.
 	ShortContainerEvents bool
+	// StartedOfInstance carries Started over to the next status of the same instance only. Up to
+	// 1.37 a restarted container also counts as started if the instance before it was. #141342.
+	StartedOfInstance bool
 	// StartupOnHoldAfterSuccess stops the startup probe once it has succeeded. #121206.
 	StartupOnHoldAfterSuccess bool
 	// TerminationCancelsProbes cancels the exec probes of a pod when its termination is requested.
 	// The running probe and all later ones end with an error, and the readiness of the pod no
 	// longer changes. #130487, #140509; reverted by #140882.
 	TerminationCancelsProbes bool
+	// TerminationEndsResizes makes the kubelet forget the pending resize of a pod that terminates
+	// (IsPodTerminatingOrTerminal in pkg/kubelet/kubelet_pods.go at v1.38.0-beta.0).
+	TerminationEndsResizes bool
+	// TerminationStopsSidecarProbes stops the liveness and startup probes of sidecars when their pod
+	// terminates. #141766.
+	TerminationStopsSidecarProbes bool
 	// UnknownPortNotFound reports a port name that the container does not have as not found. Older
 	// kubelets report that the name is not a number. #139791.
 	UnknownPortNotFound bool
@@ -202,15 +236,18 @@ var (
 	V1_37 = of("v1.37", "v1.37.2")
 )
 
-// V1_38_preview is what the source says about a release that is not out. Nothing in it is compared
-// with a real kubelet.
-var V1_38_preview = of("v1.38-preview", "")
+// A release that is not out: its newest tag, which is compared with the real kubelet, and the
+// preview, which adds what open pull requests plan. Nothing of the addition is compared.
+var (
+	V1_38         = of("v1.38", "v1.38.0-beta.0")
+	V1_38_preview = of("v1.38-preview", "")
+)
 
 // releases are all releases, oldest first.
 var releases = []Profile{V1_33, V1_34, V1_35, V1_36, V1_37}
 
-// profiles are all releases and then the previews, oldest first.
-var profiles = append(slices.Clone(releases), V1_38_preview)
+// profiles are all releases and then what is not out, oldest first.
+var profiles = append(slices.Clone(releases), V1_38, V1_38_preview)
 
 // of returns the profile of a release according to the tables.
 func of(version, patch string) Profile {
@@ -231,8 +268,8 @@ func of(version, patch string) Profile {
 // Names returns the known releases, oldest first. What runs all versions by default runs these.
 func Names() []string { return names(releases) }
 
-// NamesWithPreviews returns the known releases and then the previews, oldest first. A preview runs
-// only on request, by its name.
+// NamesWithPreviews returns the known releases and then those that are not out, oldest first. The
+// latter run only on request, by their names.
 func NamesWithPreviews() []string { return names(profiles) }
 
 func names(of []Profile) []string {
@@ -246,8 +283,8 @@ func names(of []Profile) []string {
 // Newest returns the profile of the newest known release.
 func Newest() Profile { return releases[len(releases)-1] }
 
-// Preview reports whether the profile describes a release that is not out, from its source alone.
-func (p Profile) Preview() bool { return strings.HasSuffix(p.Version, previewSuffix) }
+// Preview reports whether the profile describes a release that is not out.
+func (p Profile) Preview() bool { return !slices.Contains(releases, p) }
 
 // Named returns the profile of a release such as v1.37, or of a preview such as v1.38-preview. A
 // patch number, as in v1.37.0, does not count. It returns false if the version is unknown.

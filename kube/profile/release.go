@@ -6,20 +6,25 @@ import (
 	"strings"
 )
 
-// release is a Kubernetes release: its major, minor and patch version.
-type release [3]int
+// release is a Kubernetes release: its major, minor and patch version, and 1 for a preview, which
+// follows the release of its minor version.
+type release [4]int
 
 // previewSuffix ends the name of a preview.
 const previewSuffix = "-preview"
 
-// parseRelease parses a release such as v1.36.3; v1.36 is short for v1.36.0, and so is
-// v1.36-preview. It reports false for other texts.
+// parseRelease parses a release such as v1.36.3; v1.36 is short for v1.36.0, and so are
+// v1.36.0-beta.0, which comes before it, and v1.36-preview. It reports false for other texts.
 func parseRelease(text string) (release, bool) {
 	var r release
-	numbers, ok := strings.CutPrefix(strings.TrimSuffix(text, previewSuffix), "v")
+	numbers, suffix, _ := strings.Cut(text, "-")
+	numbers, ok := strings.CutPrefix(numbers, "v")
 	parts := strings.Split(numbers, ".")
-	if !ok || len(parts) < 2 || len(parts) > len(r) {
+	if !ok || len(parts) < 2 || len(parts) > 3 {
 		return release{}, false
+	}
+	if "-"+suffix == previewSuffix {
+		r[3] = 1
 	}
 	for i, part := range parts {
 		n, err := strconv.Atoi(part)

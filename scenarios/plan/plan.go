@@ -80,13 +80,31 @@ type PlannedPod struct {
 func (s *Scenario) Plans() []*Plan {
 	var plans []*Plan
 	for _, version := range SelectVersions(s.Spec.KubernetesVersions) {
-		if s.Spec.Seeds == nil {
-			plans = append(plans, s.Plan(version.String(), nil))
-			continue
-		}
-		for seed := s.Spec.Seeds.Min; seed <= s.Spec.Seeds.Max; seed++ {
-			plans = append(plans, s.Plan(version.String(), new(int64(seed))))
-		}
+		plans = append(plans, s.bySeed(version.String())...)
+	}
+	return plans
+}
+
+// PlansWith returns the runs of a scenario with a version, which need not be out: none if its
+// kubernetesVersions exclude the version. Without them, it has runs with the newest release and with
+// later versions.
+func (s *Scenario) PlansWith(version string) []*Plan {
+	v, ranges := versionOf(version), s.Spec.KubernetesVersions
+	if len(ranges) == 0 && v.Compare(versionOf(profile.Newest().Version)) < 0 || len(ranges) > 0 &&
+		!slices.ContainsFunc(ranges, func(r value.VersionRange) bool { return r.Contains(v) }) {
+		return nil
+	}
+	return s.bySeed(version)
+}
+
+// bySeed returns the runs of a scenario with a version, one for each seed.
+func (s *Scenario) bySeed(version string) []*Plan {
+	if s.Spec.Seeds == nil {
+		return []*Plan{s.Plan(version, nil)}
+	}
+	var plans []*Plan
+	for seed := s.Spec.Seeds.Min; seed <= s.Spec.Seeds.Max; seed++ {
+		plans = append(plans, s.Plan(version, new(int64(seed))))
 	}
 	return plans
 }

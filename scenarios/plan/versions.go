@@ -32,6 +32,12 @@ func SelectVersions(ranges []value.VersionRange) []value.Version {
 		return []value.Version{versionOf(profile.Newest().Version)}
 	}
 	return slices.DeleteFunc(KnownVersions(), func(v value.Version) bool {
-		return !slices.ContainsFunc(ranges, func(r value.VersionRange) bool { return r.Selects(v) })
+		return !slices.ContainsFunc(ranges, func(r value.VersionRange) bool { return Selects(r, v) })
 	})
+}
+
+// Selects reports whether a range selects a known version.
+func Selects(r value.VersionRange, v value.Version) bool {
+	p, _ := profile.Named(v.String())
+	return r.Selects(v, !p.Preview())
 }

@@ -129,7 +129,7 @@ func (c *checker) checkVersions() {
 	ranges, n := c.scenario.Spec.KubernetesVersions, c.spec.Field("kubernetesVersions")
 	known := plan.KnownVersions()
 	for i, r := range ranges {
-		if !slices.ContainsFunc(known, r.Selects) {
+		if !slices.ContainsFunc(known, func(v value.Version) bool { return plan.Selects(r, v) }) {
 			n.Index(i).Errorf("%s is not supported yet: the supported versions are %s", r, listVersions(known))
 		}
 	}
