@@ -132,7 +132,7 @@ func (a *allocations) resize(p *sim.Proc, before, pod *v1.Pod) {
 	if before == nil || !k.profile.ResizesAreQueued {
 		return
 	}
-	resized := false
+	resized := k.profile.EachUpdateRetriesResizes
 	k.eachResizable(pod, func(c *v1.Container) {
 		if was := podutil.Find(before, c.Name); was != nil && amountsOf(&was.Resources) != amountsOf(&c.Resources) {
 			resized = true
@@ -145,7 +145,9 @@ func (a *allocations) resize(p *sim.Proc, before, pod *v1.Pod) {
 		k.status.ClearPodResizePending(pod.UID)
 		return
 	}
-	a.push(pod.UID)
+	if !k.profile.TerminationEndsResizes || !k.isTerminatingOrTerminal(pod) {
+		a.push(pod.UID)
+	}
 	a.retry(p)
 }
 
@@ -311,12 +313,31 @@ func (a *allocations) retry(p *sim.Proc) {
 	a.pending = nil
 	var deferred []types.UID
 	for _, uid := range pending {
-		if pod, ok := a.k.podManager.GetPodByUID(uid); ok && a.handlePodResourcesResize(p, pod) {
+		pod, ok := a.k.podManager.GetPodByUID(uid)
+		if ok && a.k.profile.TerminationEndsResizes && a.k.isTerminatingOrTerminal(pod) {
+			if before := len(a.k.status.PodResizeConditions(uid)); a.forget(uid) < before {
+				a.syncNow(pod)
+			}
+		} else if ok && a.handlePodResourcesResize(p, pod) {
 			deferred = append(deferred, uid)
 		}
 	}
 	a.pending = append(deferred, a.pending...)
 	a.retryAfter(retryDelay)
+}
+
+// forget ends the wait of a resize, and returns the number of conditions about resizes that the pod
+// still has.
+func (a *allocations) forget(uid types.UID) int {
+	a.k.status.ClearPodResizePending(uid)
+	return len(a.k.status.PodResizeConditions(uid))
+}
+
+// syncNow syncs a pod, and inspects it afterwards (SyncPodNow in pkg/kubelet/kubelet.go at
+// v1.38.0-beta.0).
+func (a *allocations) syncNow(pod *v1.Pod) {
+	a.k.workers.updatePod(podUpdate{typ: syncSync, pod: pod})
+	a.k.pleg.requestRelist(pod.UID)
 }
 
 func (a *allocations) retryAfter(delay time.Duration) {
@@ -345,8 +366,7 @@ func (a *allocations) handlePodResourcesResize(p *sim.Proc, pod *v1.Pod) (waits 
 	} else {
 		a.allocate(p, pod)
 	}
-	k.workers.updatePod(podUpdate{typ: syncSync, pod: pod}) // syncPodNow in pkg/kubelet/kubelet.go
-	k.pleg.requestRelist(pod.UID)
+	a.syncNow(pod)
 	return waits
 }
 

@@ -510,7 +510,7 @@ func (k *Kubelet) isNotAdmitted(pod *v1.Pod) bool {
 func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) syncResult {
 	k.ensureProbes(p, u.pod, s)
 	k.checkPodResizeInProgress(u.pod, s)
-	api, cause := k.generateAPIPodStatus(p, u, s, false)
+	api, cause := k.generateAPIPodStatus(p, u, s, workSync)
 	s.ips = ipsOf(api)
 	terminal := status.IsTerminal(api.Phase)
 	k.setPodStatus(p, u.pod, api, cause)
@@ -527,7 +527,7 @@ func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) 
 	}
 	k.initializeActuated(u.pod)
 	if k.reconcileProbes(p, w, u.pod) {
-		api, cause = k.generateAPIPodStatus(p, u, s, false)
+		api, cause = k.generateAPIPodStatus(p, u, s, workSync)
 		k.setPodStatus(p, u.pod, api, cause)
 	}
 	restarting := status.FindCondition(api, podutil.AllContainersRestarting)
@@ -638,7 +638,7 @@ func ipsOf(s *v1.PodStatus) []string {
 // have stopped (SyncTerminatingPod in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) bool {
 	p.SetCause(w.cause)
-	api, cause := k.generateAPIPodStatus(p, u, s, false)
+	api, cause := k.generateAPIPodStatus(p, u, s, workTerminating)
 	if w.mark != nil {
 		w.mark(u.pod, api)
 	}
@@ -654,7 +654,10 @@ func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *
 		return false
 	}
 	stopped.ips = s.ips
-	api, cause = k.generateAPIPodStatus(p, u, stopped, true)
+	api, cause = k.generateAPIPodStatus(p, u, stopped, workTerminated)
+	if w.mark != nil && k.profile.FailureIsKept {
+		w.mark(u.pod, api)
+	}
 	k.setPodStatus(p, u.pod, api, cause)
 	return true
 }
@@ -687,7 +690,7 @@ func (p *podWorkers) syncTerminatingRuntimePod(proc *sim.Proc, w *podWorker) boo
 // can sync the pod between the two writes (SyncTerminatedPod in pkg/kubelet/kubelet.go at v1.37.0).
 func (k *Kubelet) syncTerminatedPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) {
 	p.SetCause(cmp.Or(w.cause, p.Cause()))
-	api, cause := k.generateAPIPodStatus(p, u, s, true)
+	api, cause := k.generateAPIPodStatus(p, u, s, workTerminated)
 	k.setPodStatus(p, u.pod, api, cause)
 	p.Preempt("pod status stored, not terminated")
 	k.volumes.waitForUnmount(p, u.pod)

@@ -173,6 +173,15 @@ func (k *Kubelet) isPodInactive(pod *v1.Pod) bool {
 	return terminal && (!known || !w.terminating)
 }
 
+// isTerminatingOrTerminal reports whether a pod terminates or has terminated, as the API or the
+// kubelet knows (IsPodTerminatingOrTerminal in pkg/kubelet/kubelet_pods.go at v1.38.0-beta.0).
+func (k *Kubelet) isTerminatingOrTerminal(pod *v1.Pod) bool {
+	w, known := k.workers.workers[pod.UID]
+	stored, _ := k.status.GetPodStatus(pod.UID)
+	return pod.DeletionTimestamp != nil || known && w.terminating || status.IsTerminal(pod.Status.Phase) ||
+		stored != nil && status.IsTerminal(stored.Phase)
+}
+
 // activePods returns the pods that are not inactive, in any order (GetActivePods in
 // pkg/kubelet/kubelet_pods.go at v1.37.0).
 func (k *Kubelet) activePods() []*v1.Pod {
@@ -198,10 +207,10 @@ const (
 )
 
 // generateAPIPodStatus computes the API status of a pod from its runtime status, its previous
-// status and the probe results, together with the cause of the status. If terminal is set, no
-// container of the pod will run again (function of that name in pkg/kubelet/kubelet_pods.go at
-// v1.37.0).
-func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, terminal bool) (*v1.PodStatus, int64) {
+// status and the probe results, together with the cause of the status. Once the work is
+// terminated, no container of the pod will run again (function of that name in
+// pkg/kubelet/kubelet_pods.go at v1.37.0).
+func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, work workType) (*v1.PodStatus, int64) {
 	old, ok := k.status.GetPodStatus(u.pod.UID)
 	if !ok {
 		old = &u.pod.Status
@@ -223,8 +232,8 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 			ephemeralContainers(u.pod), restarting)
 	}
 	k.setPodLevelResources(u.pod, api, old)
-	final := terminal && !podutil.IsStatic(u.pod)
-	api.Phase = mergePhase(getPhase(u.pod, api, final, s.hasActiveRegular(u.pod)), old, u.pod)
+	final := work == workTerminated && !podutil.IsStatic(u.pod)
+	api.Phase = k.mergePhase(getPhase(u.pod, api, final, s.hasActiveRegular(u.pod)), old, u.pod)
 	if api.Phase == old.Phase {
 		api.Reason, api.Message = cmp.Or(old.Reason, u.pod.Status.Reason), cmp.Or(old.Message, u.pod.Status.Message)
 	}
@@ -233,11 +242,7 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 	all := status.AllContainerStatuses(api)
 	api.Conditions = slices.DeleteFunc(slices.Clone(u.pod.Status.Conditions),
 		func(c v1.PodCondition) bool { return status.PodConditionByKubelet(c.Type) })
-	if terminal { // determinePodResizeStatus
-		k.status.ClearPodResizePending(u.pod.UID)
-		k.status.ClearPodResizeInProgress(u.pod.UID)
-	}
-	api.Conditions = append(api.Conditions, k.status.PodResizeConditions(u.pod.UID)...)
+	api.Conditions = append(api.Conditions, k.determinePodResizeStatus(u.pod, work)...)
 	if disrupted := status.FindCondition(old, v1.DisruptionTarget); disrupted != nil {
 		status.SetCondition(api, *disrupted)
 	}
@@ -260,12 +265,27 @@ func (k *Kubelet) generateAPIPodStatus(p *sim.Proc, u podUpdate, s *podStatus, t
 	return api, cause
 }
 
-// mergePhase returns the new phase of a pod. A terminal phase never changes.
-func mergePhase(phase v1.PodPhase, old *v1.PodStatus, pod *v1.Pod) v1.PodPhase {
+// determinePodResizeStatus returns the conditions about a resize of the pod, without those that end
+// with its termination (function of that name in pkg/kubelet/kubelet_pods.go at v1.37.0 and
+// v1.38.0-beta.0).
+func (k *Kubelet) determinePodResizeStatus(pod *v1.Pod, work workType) []v1.PodCondition {
+	if work == workTerminated || work == workTerminating && k.profile.TerminationEndsResizes {
+		k.status.ClearPodResizePending(pod.UID)
+	}
+	if work == workTerminated {
+		k.status.ClearPodResizeInProgress(pod.UID)
+	}
+	return k.status.PodResizeConditions(pod.UID)
+}
+
+// mergePhase returns the new phase of a pod. A terminal phase in the API never changes, from 1.38
+// on nor does Failed that only the kubelet knows (generateAPIPodStatus in
+// pkg/kubelet/kubelet_pods.go at v1.37.0 and v1.38.0-beta.0).
+func (k *Kubelet) mergePhase(phase v1.PodPhase, old *v1.PodStatus, pod *v1.Pod) v1.PodPhase {
 	switch {
 	case status.IsTerminal(pod.Status.Phase):
 		return pod.Status.Phase
-	case status.IsTerminal(phase):
+	case phase == v1.PodFailed, phase == v1.PodSucceeded && !k.profile.FailureIsKept:
 		return phase
 	case status.IsTerminal(old.Phase):
 		return old.Phase
@@ -546,7 +566,8 @@ func (k *Kubelet) convertContainerStatus(spec *v1.Container, rc *fakeruntime.Con
 	if k.profile.RestartAllContainersOnContainerExits {
 		keepRemovedInstance(&c, old)
 	}
-	if !k.profile.ChangeContainerStatusOnKubeletRestart && rc.State == fakeruntime.Running {
+	if !k.profile.ChangeContainerStatusOnKubeletRestart && rc.State == fakeruntime.Running &&
+		(old.ContainerID == c.ContainerID || !k.profile.StartedOfInstance) {
 		c.Started = old.Started
 	}
 	return c

@@ -314,10 +314,8 @@ func (k *Kubelet) syncPodContainers(p *sim.Proc, u podUpdate, s *podStatus, rest
 		}
 	} else {
 		choose.Shuffle(k.sim, "containers to kill of pod "+podName(u.pod), actions.kill)
-		for _, kill := range actions.kill {
-			if k.killContainer(p, u.pod, kill, nil, nil) != nil {
-				return syncResult{err: true}
-			}
+		if !k.killUnwanted(p, u.pod, actions.kill) {
+			return syncResult{err: true}
 		}
 		if !k.resetContainers(p, u, actions.reset) {
 			return syncResult{err: true}
@@ -337,6 +335,21 @@ func (k *Kubelet) syncPodContainers(p *sim.Proc, u podUpdate, s *podStatus, rest
 		did.relist = false
 	}
 	return did
+}
+
+// killUnwanted kills containers of a pod that goes on, and reports whether it succeeded. Up to 1.37
+// it kills one after the other, and stops at the first that it cannot kill (SyncPod in
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0 and v1.38.0-beta.0).
+func (k *Kubelet) killUnwanted(p *sim.Proc, pod *v1.Pod, kills []containerKill) bool {
+	if k.profile.KillsAtOnce {
+		return len(k.killContainers(p, pod, kills, nil, nil)) == 0
+	}
+	for _, kill := range kills {
+		if k.killContainer(p, pod, kill, nil, nil) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // resetContainers kills the running containers without a preStop hook and with the minimum grace
@@ -443,24 +456,12 @@ func backOffMessage(pod *v1.Pod, c *v1.Container, backOff fmt.Stringer) string {
 // It waits for all of them and then stops the sandboxes, even if containers could not be stopped
 // (killPodWithSyncResult in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *int64) error {
-	var failed []error
-	order := newTerminationOrder(u.pod, running.containers)
-	waiting := len(running.containers)
+	var kills []containerKill
 	for _, c := range running.containers {
-		kill := containerKill{container: c, reason: k.killReasonOf(u.pod), message: "Stopping container " + c.Name,
-			cause: p.Cause()}
-		k.sim.Go(killerOf(u.pod, c.Name), func(killer *sim.Proc) {
-			if err := k.killContainer(killer, u.pod, kill, grace, order); err != nil {
-				failed = append(failed, syncResultError("KillContainer", c.Name, "KillContainerError", err))
-			}
-			if waiting--; waiting == 0 {
-				p.Wake()
-			}
-		})
+		kills = append(kills, containerKill{container: c, reason: k.killReasonOf(u.pod),
+			message: "Stopping container " + c.Name, cause: p.Cause()})
 	}
-	if waiting > 0 {
-		p.Park()
-	}
+	failed := k.killContainers(p, u.pod, kills, grace, newTerminationOrder(u.pod, running.containers))
 	var notStopped error
 	for _, s := range running.sandboxes {
 		if err := k.call(p, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: s.ID,
@@ -474,7 +475,31 @@ func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *i
 	return utilerrors.NewAggregate(failed)
 }
 
-// killerOf returns the name of the process that stops a container of a pod that ends.
+// killContainers kills containers at the same time, and waits until all have stopped. It returns the
+// errors of those that it could not kill (killContainersWithSyncResult in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+func (k *Kubelet) killContainers(p *sim.Proc, pod *v1.Pod, kills []containerKill, grace *int64,
+	order *terminationOrder) []error {
+	var failed []error
+	waiting := len(kills)
+	for _, kill := range kills {
+		name := kill.container.Name
+		k.sim.Go(killerOf(pod, name), func(killer *sim.Proc) {
+			if err := k.killContainer(killer, pod, kill, grace, order); err != nil {
+				failed = append(failed, syncResultError("KillContainer", name, "KillContainerError", err))
+			}
+			if waiting--; waiting == 0 {
+				p.Wake()
+			}
+		})
+	}
+	if waiting > 0 {
+		p.Park()
+	}
+	return failed
+}
+
+// killerOf returns the name of the process that stops a container beside others.
 func killerOf(pod *v1.Pod, container string) string {
 	return "killer of " + podName(pod) + "/" + container
 }

@@ -44,26 +44,49 @@ func nextBackOff(backOff time.Duration) time.Duration {
 	return min(time.Duration(float64(backOff)*backOffMultiplier), backOffMax)
 }
 
-// runGRPC runs a grpc probe: it retries to connect until it succeeds, and then requests the health
-// of a service, all within one timeout (pkg/probe/grpc/grpc.go at v1.37.0).
+// runGRPC runs a grpc probe: it connects, up to 1.37 again and again until it succeeds, and then
+// requests the health of a service, all within one timeout (pkg/probe/grpc/grpc.go at v1.37.0 and
+// v1.38.0-beta.0).
 func (e *Execution) runGRPC(p *sim.Proc, podIP string) outcome {
 	deadline, retry := p.Now().Add(e.timeout()), false
+	addr := joinHostPort(podIP, int(e.Spec.GRPC.Port))
 	for backOff := backOffBase; ; backOff = nextBackOff(backOff) {
 		wait := e.jittered(p, backOff, retry)
 		reply := e.connect(p, Connection{
 			Protocol: GRPC, Timeout: deadline.Sub(p.Now()), Retry: retry, Handshake: max(MinConnectTimeout, wait),
 		})
 		if connected := !reply.Unanswered && (reply.TransportError == "" || reply.HungUp); connected {
-			return e.healthOutcome(&reply)
+			return e.healthOutcome(addr, &reply)
+		}
+		if e.Profile.GRPCConnectsOnce {
+			return e.notConnected(addr, &reply)
 		}
 		retry = true
 		p.Sleep(min(wait, deadline.Sub(p.Now())))
 		if p.Now() == deadline {
-			addr := joinHostPort(podIP, int(e.Spec.GRPC.Port))
 			return failure(fmt.Sprintf("timeout: failed to connect service %q within %v: context deadline exceeded",
 				addr, e.timeout()))
 		}
 	}
+}
+
+// notConnected returns the outcome of a probe whose only connection has failed.
+func (e *Execution) notConnected(addr string, reply *Reply) outcome {
+	if reply.TimedOut {
+		return e.incomplete()
+	}
+	return unavailable(addr, fmt.Sprintf("connection error: desc = %q", "transport: Error while dialing: "+
+		cmp.Or(reply.TransportError, "dial tcp "+addr+": connect: connection refused")))
+}
+
+// incomplete returns the outcome of a health check that exceeds its timeout.
+func (e *Execution) incomplete() outcome {
+	return failure(fmt.Sprintf("timeout: health rpc did not complete within %v", e.timeout()))
+}
+
+// unavailable returns the outcome of a health check with the status code Unavailable, from 1.38 on.
+func unavailable(addr, message string) outcome {
+	return failure(fmt.Sprintf("error: failed to connect service at %q: %s", addr, message))
 }
 
 // jittered returns a back-off with jitter. The first back-off has none.
@@ -84,13 +107,17 @@ var grpcCodes = map[string]string{
 }
 
 // healthOutcome returns the outcome of a health check.
-func (e *Execution) healthOutcome(reply *Reply) outcome {
+func (e *Execution) healthOutcome(addr string, reply *Reply) outcome {
+	lost := "error reading from server: " + cmp.Or(reply.TransportError, "EOF")
 	switch {
 	case reply.TimedOut, reply.Status == "DEADLINE_EXCEEDED":
-		return failure(fmt.Sprintf("timeout: health rpc did not complete within %v", e.timeout()))
+		return e.incomplete()
+	case reply.HungUp && e.Profile.GRPCConnectsOnce:
+		return unavailable(addr, lost)
 	case reply.HungUp:
-		return failure(fmt.Sprintf("error: health rpc probe failed: rpc error: code = Unavailable desc = error "+
-			"reading from server: %s", cmp.Or(reply.TransportError, "EOF")))
+		return failure("error: health rpc probe failed: rpc error: code = Unavailable desc = " + lost)
+	case reply.Status == "UNAVAILABLE" && e.Profile.GRPCConnectsOnce:
+		return unavailable(addr, reply.Body)
 	case reply.Status == "SERVING":
 		return outcome{result: trace.Success, message: "service healthy"}
 	case reply.Status == "UNIMPLEMENTED":

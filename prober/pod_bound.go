@@ -134,10 +134,48 @@ func (m *PodBound) isContainerReady(p *sim.Proc, pod *v1.Pod, c *v1.ContainerSta
 	if w != nil && m.Profile.ManualTrigger {
 		m.trigger(p, w, cmp.Or(m.causeOfEligibility(c.ContainerID), p.Cause()))
 	}
-	if !m.Profile.ChangeContainerStatusOnKubeletRestart && m.StartedBeforeKubelet(c.State.Running) {
+	if m.Profile.ChangeContainerStatusOnKubeletRestart {
+		return w == nil
+	}
+	if !m.inheritsProbeState(pod, c.Name, c.ContainerID) {
+		spec := podutil.Find(pod, c.Name)
+		return w == nil && (spec == nil || spec.ReadinessProbe == nil)
+	}
+	if m.StartedBeforeKubelet(c.State.Running) {
 		return m.isReadyAfterKubeletRestart(pod, c, !hasResult || w == nil)
 	}
 	return w == nil
+}
+
+// inheritsProbeState reports whether a container may keep what a kubelet before this one knew of its
+// probes: from 1.38 on only if the API shows this instance or none (canInheritProbeState in
+// pkg/kubelet/prober/prober_manager.go at v1.38.0-beta.0).
+func (m *PodBound) inheritsProbeState(pod *v1.Pod, name, containerID string) bool {
+	known := FindContainerStatus(&pod.Status, name)
+	return !m.Profile.ProbeStateOfInstance || known == nil || known.ContainerID == "" || containerID == "" ||
+		known.ContainerID == containerID
+}
+
+// SetInitialResult stores the result with which the probe of a new instance begins (doProbe in
+// pkg/kubelet/prober/worker.go at v1.37.0 and v1.38.0-beta.0).
+//
+// A container that ran before the kubelet started keeps its readiness until its first probe: an
+// initial failure would make a ready container unready. The kubelet also needs a startup result to
+// see that a sidecar has started before a restart of the kubelet (kubernetes/kubernetes#136910). Up
+// to 1.37 it carries Started over to the next container of the same name, so a restarted sidecar
+// can count as started too. The initial value then replaces this success immediately.
+func (m *PodBound) SetInitialResult(p *sim.Proc, w *PodBoundWorker, c *ContainerStatus) {
+	survived := c.Running != nil && m.StartedBeforeKubelet(c.Running) &&
+		m.inheritsProbeState(w.Pod, w.name, c.ContainerID)
+	switch {
+	case m.Profile.ChangeContainerStatusOnKubeletRestart:
+		survived = false
+	case w.ProbeType == trace.Startup && w.IsSidecar() && c.Started && (survived || !m.Profile.ProbeStateOfInstance):
+		w.SetResult(p, results.Success)
+	}
+	if !survived {
+		w.SetResult(p, InitialValue(w.ProbeType))
+	}
 }
 
 // isReadyAfterKubeletRestart keeps the readiness that the container had before the kubelet

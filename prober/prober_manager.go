@@ -211,12 +211,15 @@ func (m *manager) removeWorker(w *worker) {
 	}
 }
 
-// StopLivenessAndStartup stops the liveness and startup workers of the regular containers of a pod
-// that starts to terminate. Readiness workers and all workers of sidecars continue, and a running
-// probe runs to its end.
+// StopLivenessAndStartup stops the liveness and startup workers of a pod that starts to terminate,
+// up to 1.37 only those of its regular containers. Readiness workers continue, and a running probe
+// runs to its end.
 func (m *manager) StopLivenessAndStartup(_ *sim.Proc, pod *v1.Pod) {
-	for i := range pod.Spec.Containers {
-		m.stopWorkers(pod, &pod.Spec.Containers[i], trace.Liveness, trace.Startup)
+	regular := 0
+	for c := range ProbeableContainers(pod) {
+		if regular++; regular <= len(pod.Spec.Containers) || m.Profile.TerminationStopsSidecarProbes {
+			m.stopWorkers(pod, c, trace.Liveness, trace.Startup)
+		}
 	}
 }
 

@@ -187,22 +187,6 @@ func (w *worker) holdsAfterStartupSuccess() bool { return w.Profile.StartupOnHol
 // results in a row continues across containers; only a hold resets it.
 func (w *worker) onNewContainer(p *sim.Proc, c *ContainerStatus) {
 	w.NewContainer(c.ContainerID)
-
-	if !w.Profile.ChangeContainerStatusOnKubeletRestart {
-		// The kubelet needs a startup result to see that a sidecar has started before a restart of
-		// the kubelet (kubernetes/kubernetes#136910). The kubelet carries Started over to the next
-		// container of the same name, so a restarted sidecar can count as started too. The initial
-		// value then replaces this success immediately.
-		if w.IsSidecar() && w.ProbeType == trace.Startup && c.Started {
-			w.SetResult(p, results.Success)
-		}
-		// A container that ran before the kubelet started keeps its readiness until its first
-		// probe. An initial failure would make a ready container unready.
-		if c.Running == nil || !w.manager.StartedBeforeKubelet(c.Running) {
-			w.SetResult(p, InitialValue(w.ProbeType))
-		}
-	} else {
-		w.SetResult(p, InitialValue(w.ProbeType))
-	}
+	w.manager.SetInitialResult(p, &w.PodBoundWorker, c)
 	w.onHold = false
 }

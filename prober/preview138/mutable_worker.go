@@ -214,8 +214,6 @@ func (w *mutableWorker) initializeProbe(p *sim.Proc, c *prober.ContainerStatus, 
 }
 
 // initializeResult sets the initial result of a container that the worker sees for the first time.
-// As in the worker of 1.37, a container that ran before the kubelet keeps its readiness until its
-// first run.
 func (w *mutableWorker) initializeResult(p *sim.Proc, c *prober.ContainerStatus) {
 	w.needsInitialization = false
 	if w.ProbeType == trace.Startup && w.startupComplete {
@@ -223,16 +221,7 @@ func (w *mutableWorker) initializeResult(p *sim.Proc, c *prober.ContainerStatus)
 		w.onHold = true
 		return
 	}
-	if w.Profile.ChangeContainerStatusOnKubeletRestart {
-		w.SetResult(p, prober.InitialValue(w.ProbeType))
-		return
-	}
-	if w.IsSidecar() && w.ProbeType == trace.Startup && c.Started {
-		w.SetResult(p, results.Success)
-	}
-	if c.Running == nil || !w.manager.StartedBeforeKubelet(c.Running) {
-		w.SetResult(p, prober.InitialValue(w.ProbeType))
-	}
+	w.manager.SetInitialResult(p, &w.PodBoundWorker, c)
 }
 
 // tell publishes the event about a change of the probe, before what follows from the change.

@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -36,6 +37,17 @@ func (c *Controller) syncRolloutStatus(p *sim.Proc, all []*appsv1.ReplicaSet, ne
 	}
 	d.Status = status
 	return c.putStatus(p, d)
+}
+
+// syncRolloutStatusAfter writes the status of a Deployment after a step of its rollout, and returns
+// the error of the step. Up to 1.37 it does not write the status after an error (rolling.go and
+// recreate.go in pkg/controller/deployment at v1.37.0 and v1.38.0-beta.0).
+func (c *Controller) syncRolloutStatusAfter(p *sim.Proc, err error, all []*appsv1.ReplicaSet,
+	newRS *appsv1.ReplicaSet, d *appsv1.Deployment) error {
+	if err != nil && !c.env.Profile.ScaleDownErrorsAreRetried {
+		return err
+	}
+	return errors.Join(err, c.syncRolloutStatus(p, all, newRS, d))
 }
 
 // setProgress sets the condition Progressing. Its LastUpdateTime moves with each progress, also if

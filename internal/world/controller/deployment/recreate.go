@@ -17,7 +17,7 @@ func (c *Controller) rolloutRecreate(p *sim.Proc, d *appsv1.Deployment, sets []*
 	for _, rs := range active(old) {
 		changed, _, err := c.scaleReplicaSet(p, rs, 0, d, false)
 		if err != nil {
-			return err
+			return c.syncRolloutStatusAfter(p, err, with(old, newRS), newRS, d)
 		}
 		scaled = scaled || changed
 	}
@@ -29,13 +29,11 @@ func (c *Controller) rolloutRecreate(p *sim.Proc, d *appsv1.Deployment, sets []*
 			return err
 		}
 	}
-	if _, _, err := c.scaleReplicaSet(p, newRS, *d.Spec.Replicas, d, false); err != nil {
-		return err
-	}
-	if isComplete(d, &d.Status) {
+	_, _, err = c.scaleReplicaSet(p, newRS, *d.Spec.Replicas, d, false)
+	if err == nil && isComplete(d, &d.Status) {
 		if err := c.cleanupDeployment(p, old, d); err != nil {
 			return err
 		}
 	}
-	return c.syncRolloutStatus(p, with(old, newRS), newRS, d)
+	return c.syncRolloutStatusAfter(p, err, with(old, newRS), newRS, d)
 }

@@ -18,15 +18,13 @@ func (c *Controller) rolloutRolling(p *sim.Proc, d *appsv1.Deployment, sets []*a
 	}
 	all := with(old, newRS)
 	scaled, err := c.reconcileNewReplicaSet(p, all, newRS, d)
-	if err != nil {
-		return err
+	if err == nil && !scaled {
+		scaled, err = c.reconcileOldReplicaSets(p, all, active(old), newRS, d)
 	}
-	if !scaled && !c.reconcileOldReplicaSets(p, all, active(old), newRS, d) && isComplete(d, &d.Status) {
-		if err := c.cleanupDeployment(p, old, d); err != nil {
-			return err
-		}
+	if err == nil && !scaled && isComplete(d, &d.Status) {
+		err = c.cleanupDeployment(p, old, d)
 	}
-	return c.syncRolloutStatus(p, all, newRS, d)
+	return c.syncRolloutStatusAfter(p, err, all, newRS, d)
 }
 
 // reconcileNewReplicaSet gives the new ReplicaSet as many replicas as it may have now, and reports
@@ -43,25 +41,28 @@ func (c *Controller) reconcileNewReplicaSet(p *sim.Proc, all []*appsv1.ReplicaSe
 
 // reconcileOldReplicaSets takes away as many old replicas as may be missing now, those that are not
 // available first. It reports whether it has taken any away. The new replicas that are not
-// available count as missing. An error only ends the step: the next sync goes on.
+// available count as missing. Up to 1.37 an error only ends the step: the next sync goes on.
 func (c *Controller) reconcileOldReplicaSets(p *sim.Proc, all, old []*appsv1.ReplicaSet, newRS *appsv1.ReplicaSet,
-	d *appsv1.Deployment) bool {
+	d *appsv1.Deployment) (bool, error) {
 	if sum(old, wantedOf) == 0 {
-		return false
+		return false, nil
 	}
 	minAvailable := *d.Spec.Replicas - maxUnavailable(d)
 	budget := sum(all, wantedOf) - minAvailable - (*newRS.Spec.Replicas - newRS.Status.AvailableReplicas)
 	if budget <= 0 {
-		return false
+		return false, nil
 	}
 	old = slices.Clone(old)
 	slices.SortStableFunc(old, byCreation)
+	healthy := int32(0)
 	unhealthy, err := c.cleanupUnhealthyReplicas(p, old, d, budget)
-	if err != nil {
-		return false
+	if err == nil {
+		healthy, err = c.scaleDownOldReplicaSets(p, old, sum(with(old, newRS), availableOf)-minAvailable, d)
 	}
-	healthy, err := c.scaleDownOldReplicaSets(p, old, sum(with(old, newRS), availableOf)-minAvailable, d)
-	return err == nil && unhealthy+healthy > 0
+	if err != nil && !c.env.Profile.ScaleDownErrorsAreRetried {
+		return false, nil
+	}
+	return err == nil && unhealthy+healthy > 0, err
 }
 
 // cleanupUnhealthyReplicas takes away old replicas that are not available, up to a number, and

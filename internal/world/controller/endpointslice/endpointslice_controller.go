@@ -59,7 +59,9 @@ func Start(env *controller.Env, f *controller.Informers) {
 	c.queue = controller.NewQueue(env, queue, c.syncService)
 	c.queue.Base, c.queue.Retries = BackOff, retries
 	c.services.HandleFor(queue, nil, c.serviceChanged)
-	c.pods.HandleFor(queue, podMatters, c.podChanged)
+	c.pods.HandleFor(queue, func(old, o store.Object) bool {
+		return podMatters(old, o, env.Profile.EndpointsFollowPhase)
+	}, c.podChanged)
 	c.slices.HandleFor(queue, nil, c.sliceChanged)
 }
 
@@ -70,10 +72,17 @@ func (c *Controller) serviceChanged(old, o store.Object) {
 	c.queue.Add(store.Key(o))
 }
 
-// podMatters reports whether Services can see a change of a pod.
-func podMatters(old, o store.Object) bool {
+// podMatters reports whether Services can see a change of a pod. From 1.38 on, they cannot see a pod
+// that is no endpoint before and after, and can see that it becomes one or no longer is one
+// (GetPodUpdateProjectionKey in util/controller_utils.go of k8s.io/endpointslice at
+// v0.38.0-beta.0).
+func podMatters(old, o store.Object, followsPhase bool) bool {
 	before, existed := old.(*v1.Pod)
 	pod, exists := o.(*v1.Pod)
+	was, is := existed && shouldBeInEndpoints(before), exists && shouldBeInEndpoints(pod)
+	if followsPhase && (was != is || !is) {
+		return was != is
+	}
 	return !existed || !exists || endpointChanged(before, pod) || !equalLabels(before, pod)
 }
 
