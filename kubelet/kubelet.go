@@ -639,8 +639,9 @@ func ipsOf(s *v1.PodStatus) []string {
 func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) bool {
 	p.SetCause(w.cause)
 	api, cause := k.generateAPIPodStatus(p, u, s, workTerminating)
-	if w.mark != nil {
-		w.mark(u.pod, api)
+	mark := w.mark // an eviction that comes later is not the reason
+	if mark != nil {
+		mark(u.pod, api)
 	}
 	k.setPodStatus(p, u.pod, api, cause)
 	k.prober.StopLivenessAndStartup(p, u.pod)
@@ -655,8 +656,8 @@ func (k *Kubelet) syncTerminatingPod(p *sim.Proc, w *podWorker, u podUpdate, s *
 	}
 	stopped.ips = s.ips
 	api, cause = k.generateAPIPodStatus(p, u, stopped, workTerminated)
-	if w.mark != nil && k.profile.FailureIsKept {
-		w.mark(u.pod, api)
+	if mark != nil && k.profile.FailureIsKept {
+		mark(u.pod, api)
 	}
 	k.setPodStatus(p, u.pod, api, cause)
 	return true

@@ -22,7 +22,7 @@ func (k *Kubelet) setPodLevelResources(pod *v1.Pod, api, old *v1.PodStatus) {
 	if !k.profile.InPlacePodLevelResourcesVerticalScaling || !anyHasResources(pod) {
 		return
 	}
-	requests, limits := podutil.SumOf(pod, requestsOf), podutil.SumOf(pod, limitsOf)
+	requests, limits := podutil.SumOf(pod, requestsOf), k.sumOfLimits(pod)
 	allocated := requests.DeepCopy()
 	if pod.Status.Phase == v1.PodRunning {
 		if requests.Cpu().MilliValue() <= minShares {
@@ -41,6 +41,19 @@ func (k *Kubelet) setPodLevelResources(pod *v1.Pod, api, old *v1.PodStatus) {
 		limits = runningLimits(pod, limits, old)
 	}
 	status.SetPodResources(api, &v1.ResourceRequirements{Requests: requests, Limits: limits}, allocated)
+}
+
+// sumOfLimits returns the limits of the whole pod, from 1.38 on without those of cpu and memory that
+// not all containers have (AggregateContainerLimits in k8s.io/component-helpers/resource
+// v0.38.0-beta.0).
+func (k *Kubelet) sumOfLimits(pod *v1.Pod) v1.ResourceList {
+	limits := podutil.SumOf(pod, limitsOf)
+	for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
+		if k.profile.PodLimitsOfAll && !allLimited(pod, name) {
+			delete(limits, name)
+		}
+	}
+	return limits
 }
 
 // runningLimits returns the limits of a running pod.

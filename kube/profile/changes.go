@@ -50,6 +50,9 @@ var changes = []change{
 	{"ManualTriggerResetsTicker", []int{119089}, func(c *Changes) *bool {
 		return &c.ManualTriggerResetsTicker
 	}, []span{{from: "v1.32"}}},
+	{"PodLimitsOfAll", []int{141014}, func(c *Changes) *bool {
+		return &c.PodLimitsOfAll
+	}, []span{{from: "v1.38"}}},
 	{"PodMemoryRequestFollows", []int{140646}, func(c *Changes) *bool {
 		return &c.PodMemoryRequestFollows
 	}, []span{{from: "v1.37"}}},

@@ -142,6 +142,9 @@ type Changes struct {
 	ManualTrigger bool
 	// ManualTriggerResetsTicker makes a manually triggered probe restart the probe period. #119089.
 	ManualTriggerResetsTicker bool
+	// PodLimitsOfAll leaves a limit of cpu or memory out of the limits of the whole pod unless all
+	// its containers have it. Older kubelets add up those that have it. #141014.
+	PodLimitsOfAll bool
 	// PodMemoryRequestFollows makes the memory request of the whole pod in the status of a running
 	// pod follow a resize. #140646.
 	PodMemoryRequestFollows bool

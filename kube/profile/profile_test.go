@@ -54,7 +54,7 @@ func TestTablesCoverFields(t *testing.T) {
 const changesOf1_38 = "AddPodSkipsOnlyContainer " +
 	"AvailabilityChecksOnTime EachUpdateRetriesResizes EndpointsFollowPhase FailureIsKept GRPCConnectsOnce " +
 	"InitializedBySandbox InspectReadsResources InspectUsesListing KillsAtOnce ManualTrigger " +
-	"ManualTriggerResetsTicker PodMemoryRequestFollows PodReadyToStartAtSandbox ProbeStateOfInstance " +
+	"ManualTriggerResetsTicker PodLimitsOfAll PodMemoryRequestFollows PodReadyToStartAtSandbox ProbeStateOfInstance " +
 	"ProxyWithoutBurst RecreateSyncsOnEachDeletion ReinspectionEventAlone RequestsInUseOfPod " +
 	"RequeueAtBackOffExpiry ResizeEvents ResizeReasonOfAdmission ResizesAreQueued ResizesRetriedWhenPodsEnd " +
 	"ResizesWithStarts SandboxReasonInCondition SandboxesByAttempt ScaleDownErrorsAreRetried " +
