@@ -2,8 +2,8 @@ package bounds
 
 import "time"
 
-// From v1.35 on, where ChangeContainerStatusOnKubeletRestart is off, the kubelet can carry over
-// that a container has started (isContainerStarted in pkg/kubelet/prober/prober_manager.go at
+// From v1.35 to v1.37, where ChangeContainerStatusOnKubeletRestart is off, the kubelet can carry
+// over that a container has started (isContainerStarted in pkg/kubelet/prober/prober_manager.go at
 // v1.37.0). The liveness probe then runs although the next instance has not started.
 
 // carriesStart reports whether the kubelet can carry over that the container has started. It does
@@ -11,7 +11,9 @@ import "time"
 // crash, if the liveness probe fails often enough before a relist shows the exit: the sync for the
 // last failure then stops the instance.
 func (c *Container) carriesStart(which StartCase) bool {
-	if c.settings.Profile.ChangeContainerStatusOnKubeletRestart || c.startup == nil || c.liveness == nil {
+	profile := c.settings.Profile
+	if profile.ChangeContainerStatusOnKubeletRestart || profile.StartedOfInstance || c.startup == nil ||
+		c.liveness == nil {
 		return false
 	}
 	p := c.liveness

@@ -90,8 +90,8 @@ func (c *Container) AtMiddle() *Container {
 func (c *Container) with(spec *v1.Container) *Container {
 	next := *c
 	next.spec = spec
-	next.startup, next.liveness, next.readiness = newProbe(spec.StartupProbe, &c.node),
-		newProbe(spec.LivenessProbe, &c.node), newProbe(spec.ReadinessProbe, &c.node)
+	next.startup, next.liveness, next.readiness = c.newProbe(spec.StartupProbe), c.newProbe(spec.LivenessProbe),
+		c.newProbe(spec.ReadinessProbe)
 	return &next
 }
 

@@ -62,7 +62,7 @@ func (c *Container) UntilStopBegins(m Misfortune) time.Duration {
 // RunsApart returns how long after each other the runs of a probe begin while the program hangs. It
 // is longer than the period if the runs last longer.
 func (c *Container) RunsApart(of trace.Probe) time.Duration {
-	p := newProbe(c.Probe(of), &c.node)
+	p := c.newProbe(c.Probe(of))
 	return max(p.period, p.tookDuring(Hang).Greatest)
 }
 
@@ -70,7 +70,7 @@ func (c *Container) RunsApart(of trace.Probe) time.Duration {
 // whatever the thresholds are. It is Never for a TCP probe, since the kernel of the node accepts
 // its connection, and without the probe.
 func (c *Container) Tolerates(of trace.Probe) Range {
-	p := newProbe(c.Probe(of), &c.node)
+	p := c.newProbe(c.Probe(of))
 	if !p.fails(Slow) {
 		return never
 	}

@@ -14,9 +14,10 @@ type probe struct {
 	delay, period, timeout time.Duration
 	failures, successes    time.Duration // its thresholds
 	answer                 Range         // of a program that answers at once
+	again                  bool          // a run connects again while the program refuses it
 }
 
-func newProbe(p *v1.Probe, n *node) *probe {
+func (c *Container) newProbe(p *v1.Probe) *probe {
 	if p == nil {
 		return nil
 	}
@@ -25,7 +26,8 @@ func newProbe(p *v1.Probe, n *node) *probe {
 		Probe: p, delay: seconds(p.InitialDelaySeconds), period: seconds(p.PeriodSeconds),
 		timeout:  seconds(p.TimeoutSeconds),
 		failures: time.Duration(p.FailureThreshold), successes: max(1, time.Duration(p.SuccessThreshold)),
-		answer: n.answers(&p.ProbeHandler),
+		answer: c.node.answers(&p.ProbeHandler),
+		again:  p.GRPC != nil && !c.settings.Profile.GRPCConnectsOnce,
 	}
 }
 
@@ -46,8 +48,8 @@ func (p *probe) stopsWithin() time.Duration { return p.delay + p.failures*max(p.
 // as one that never does.
 func (p *probe) tooSlow() bool { return p.stopsWithin() > LongestLimit }
 
-// leastTook is a time that a run takes at least while the program refuses it. A grpc probe connects
-// again until its timeout.
+// leastTook is a time that a run takes at least while the program refuses it. Up to 1.37 a grpc
+// probe connects again until its timeout.
 func (p *probe) leastTook() time.Duration {
 	if p.reconnects() {
 		return p.timeout
@@ -96,8 +98,8 @@ func (p *probe) fails(m Misfortune) bool {
 	return p != nil && (p.TCPSocket == nil || m == Hang || m == Refuse)
 }
 
-// tookDuring returns how long a run takes during a misfortune. A grpc probe connects again until
-// its timeout (pkg/probe/grpc/grpc.go at v1.37.0). An https probe gives up a TLS handshake after 10
+// tookDuring returns how long a run takes during a misfortune. Up to 1.37 a grpc probe connects
+// again until its timeout (pkg/probe/grpc/grpc.go at v1.37.0 and v1.38.0-beta.0). An https probe gives up a TLS handshake after 10
 // s (the transport of pkg/probe/http/http.go at v1.37.0).
 func (p *probe) tookDuring(m Misfortune) Range {
 	if m == Fail || m == Refuse && !p.reconnects() {
