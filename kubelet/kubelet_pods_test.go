@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/kube/profile"
 )
 
 // The states of its containers determine the phase of a pod. terminal means that no container will
@@ -79,18 +81,30 @@ func TestApplyDefaultImageTag(t *testing.T) {
 	}
 }
 
-// A terminal phase never changes.
+// A terminal phase in the API never changes, from 1.38 on nor does a failure that only the kubelet
+// knows.
 func TestMergePhase(t *testing.T) {
-	for _, c := range []struct{ computed, stored, api, want v1.PodPhase }{
-		{v1.PodRunning, v1.PodPending, v1.PodPending, v1.PodRunning},
-		{v1.PodRunning, v1.PodFailed, v1.PodRunning, v1.PodFailed},
-		{v1.PodSucceeded, v1.PodFailed, v1.PodRunning, v1.PodSucceeded},
-		{v1.PodRunning, v1.PodRunning, v1.PodFailed, v1.PodFailed},
-		{v1.PodSucceeded, v1.PodRunning, v1.PodFailed, v1.PodFailed},
+	for _, c := range []struct {
+		computed, stored, api, until137, want v1.PodPhase
+	}{
+		{v1.PodRunning, v1.PodPending, v1.PodPending, v1.PodRunning, v1.PodRunning},
+		{v1.PodRunning, v1.PodFailed, v1.PodRunning, v1.PodFailed, v1.PodFailed},
+		{v1.PodSucceeded, v1.PodFailed, v1.PodRunning, v1.PodSucceeded, v1.PodFailed},
+		{v1.PodSucceeded, v1.PodRunning, v1.PodRunning, v1.PodSucceeded, v1.PodSucceeded},
+		{v1.PodFailed, v1.PodSucceeded, v1.PodRunning, v1.PodFailed, v1.PodFailed},
+		{v1.PodRunning, v1.PodRunning, v1.PodFailed, v1.PodFailed, v1.PodFailed},
+		{v1.PodSucceeded, v1.PodRunning, v1.PodFailed, v1.PodFailed, v1.PodFailed},
 	} {
 		pod := &v1.Pod{Status: v1.PodStatus{Phase: c.api}}
-		if got := mergePhase(c.computed, &v1.PodStatus{Phase: c.stored}, pod); got != c.want {
-			t.Errorf("computed %s, stored %s, in the API %s: %s, want %s", c.computed, c.stored, c.api, got, c.want)
+		for _, of := range []struct {
+			p    profile.Profile
+			want v1.PodPhase
+		}{{profile.V1_37, c.until137}, {profile.V1_38, c.want}} {
+			k := &Kubelet{profile: of.p}
+			if got := k.mergePhase(c.computed, &v1.PodStatus{Phase: c.stored}, pod); got != of.want {
+				t.Errorf("%s, computed %s, stored %s, in the API %s: %s, want %s", of.p.Version, c.computed, c.stored, c.api,
+					got, of.want)
+			}
 		}
 	}
 }
