@@ -70,13 +70,22 @@ func (e *Execution) runGRPC(p *sim.Proc, podIP string) outcome {
 	}
 }
 
-// notConnected returns the outcome of a probe whose only connection has failed.
+// notConnected returns the outcome of a probe whose only connection has failed: a client waits for
+// the preface of the server after it has connected. The message of a node also has the addresses of
+// a connection that the client gives up.
 func (e *Execution) notConnected(addr string, reply *Reply) outcome {
-	if reply.TimedOut {
+	const preface = "error reading server preface: "
+	why := "transport: Error while dialing: " +
+		cmp.Or(reply.TransportError, "dial tcp "+addr+": connect: connection refused")
+	switch {
+	case reply.TimedOut:
 		return e.incomplete()
+	case reply.HandshakeTimeout:
+		why = preface + "read tcp: use of closed network connection"
+	case reply.HungUp:
+		why = preface + "EOF"
 	}
-	return unavailable(addr, fmt.Sprintf("connection error: desc = %q", "transport: Error while dialing: "+
-		cmp.Or(reply.TransportError, "dial tcp "+addr+": connect: connection refused")))
+	return unavailable(addr, fmt.Sprintf("connection error: desc = %q", why))
 }
 
 // incomplete returns the outcome of a health check that exceeds its timeout.

@@ -147,8 +147,8 @@ func (m *PodBound) isContainerReady(p *sim.Proc, pod *v1.Pod, c *v1.ContainerSta
 	return w == nil
 }
 
-// inheritsProbeState reports whether a container may keep what a kubelet before this one knew of its
-// probes: from 1.38 on only if the API shows this instance or none (canInheritProbeState in
+// inheritsProbeState reports whether a container may keep what a kubelet before this one knew of
+// its probes: from 1.38 on only if the API shows this instance or none (canInheritProbeState in
 // pkg/kubelet/prober/prober_manager.go at v1.38.0-beta.0).
 func (m *PodBound) inheritsProbeState(pod *v1.Pod, name, containerID string) bool {
 	known := FindContainerStatus(&pod.Status, name)

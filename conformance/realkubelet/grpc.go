@@ -98,7 +98,7 @@ func (c *grpcConnections) dial(_ context.Context, addr string) (net.Conn, error)
 	if op.accepted {
 		client, server := net.Pipe()
 		go serveGRPC(server, op)
-		return &kubeletConn{client, op}, nil
+		return grpcConn{&kubeletConn{client, op}}, nil
 	}
 	done := op.wait()
 	if done.Err != nil {
@@ -108,6 +108,18 @@ func (c *grpcConnections) dial(_ context.Context, addr string) (net.Conn, error)
 		return nil, errors.New(done.Answer.TransportError)
 	}
 	return nil, dialError(addr, errRefused)
+}
+
+// grpcConn is a pipe with the error of a TCP connection that its own end has closed. That of a node
+// has the addresses of both ends, too.
+type grpcConn struct{ *kubeletConn }
+
+func (c grpcConn) Read(b []byte) (int, error) {
+	n, err := c.kubeletConn.Read(b)
+	if errors.Is(err, io.ErrClosedPipe) {
+		err = &net.OpError{Op: "read", Net: "tcp", Err: net.ErrClosed}
+	}
+	return n, err
 }
 
 // serveGRPC serves one connection. A frozen program does not even send the server preface.
