@@ -102,8 +102,8 @@ func TestMergePhase(t *testing.T) {
 		}{{profile.V1_37, c.until137}, {profile.V1_38, c.want}} {
 			k := &Kubelet{profile: of.p}
 			if got := k.mergePhase(c.computed, &v1.PodStatus{Phase: c.stored}, pod); got != of.want {
-				t.Errorf("%s, computed %s, stored %s, in the API %s: %s, want %s", of.p.Version, c.computed, c.stored, c.api,
-					got, of.want)
+				t.Errorf("%s, computed %s, stored %s, in the API %s: %s, want %s", of.p.Version, c.computed,
+					c.stored, c.api, got, of.want)
 			}
 		}
 	}

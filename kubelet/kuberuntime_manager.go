@@ -475,8 +475,8 @@ func (k *Kubelet) killPod(p *sim.Proc, u podUpdate, running runtimePod, grace *i
 	return utilerrors.NewAggregate(failed)
 }
 
-// killContainers kills containers at the same time, and waits until all have stopped. It returns the
-// errors of those that it could not kill (killContainersWithSyncResult in
+// killContainers kills containers at the same time, and waits until all have stopped. It returns
+// the errors of those that it could not kill (killContainersWithSyncResult in
 // pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (k *Kubelet) killContainers(p *sim.Proc, pod *v1.Pod, kills []containerKill, grace *int64,
 	order *terminationOrder) []error {

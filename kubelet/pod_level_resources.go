@@ -43,8 +43,8 @@ func (k *Kubelet) setPodLevelResources(pod *v1.Pod, api, old *v1.PodStatus) {
 	status.SetPodResources(api, &v1.ResourceRequirements{Requests: requests, Limits: limits}, allocated)
 }
 
-// sumOfLimits returns the limits of the whole pod, from 1.38 on without those of cpu and memory that
-// not all containers have (AggregateContainerLimits in k8s.io/component-helpers/resource
+// sumOfLimits returns the limits of the whole pod, from 1.38 on without those of cpu and memory
+// that not all containers have (AggregateContainerLimits in k8s.io/component-helpers/resource
 // v0.38.0-beta.0).
 func (k *Kubelet) sumOfLimits(pod *v1.Pod) v1.ResourceList {
 	limits := podutil.SumOf(pod, limitsOf)

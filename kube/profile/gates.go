@@ -52,8 +52,8 @@ type stage struct {
 
 // gates are all feature gates whose effect is modeled, by name, with the stages in
 // pkg/features/kube_features.go at v1.37.0. The table leaves out the stages that this file lists
-// for releases without the gate. They are the same at v1.38.0-beta.0, and those of v1.38-preview are
-// what kubernetes/kubernetes#140704 and other pull requests plan.
+// for releases without the gate. They are the same at v1.38.0-beta.0, and those of v1.38-preview
+// are what kubernetes/kubernetes#140704 and other pull requests plan.
 var gates = []gate{
 	{
 		name:   "ChangeContainerStatusOnKubeletRestart",

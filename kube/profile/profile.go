@@ -133,8 +133,8 @@ type Changes struct {
 	// listed. Older kubelets first list the sandboxes and containers of a changed pod again.
 	// #137471.
 	InspectUsesListing bool
-	// KillsAtOnce makes a sync kill containers at the same time, and the others too if one cannot be
-	// killed. In older releases it kills one after the other. kubernetes/kubernetes#138146
+	// KillsAtOnce makes a sync kill containers at the same time, and the others too if one cannot
+	// be killed. In older releases it kills one after the other. kubernetes/kubernetes#138146
 	// (killContainers in pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.38.0-beta.0).
 	KillsAtOnce bool
 	// ManualTrigger makes the readiness worker of a started container that is not ready probe
@@ -151,8 +151,8 @@ type Changes struct {
 	// PodReadyToStartAtSandbox patches the condition PodReadyToStartContainers as soon as the
 	// sandbox is ready. #134660.
 	PodReadyToStartAtSandbox bool
-	// ProbeStateOfInstance makes a kubelet that starts keep Ready and Started of a container only if
-	// the API knows this instance of it. #141487.
+	// ProbeStateOfInstance makes a kubelet that starts keep Ready and Started of a container only
+	// if the API knows this instance of it. #141487.
 	ProbeStateOfInstance bool
 	// ProxyWithoutBurst makes kube-proxy wait for minSyncPeriod after each sync. Older kube-proxies
 	// make up to two syncs without a wait. #131615.
@@ -216,8 +216,8 @@ type Changes struct {
 	// TerminationEndsResizes makes the kubelet forget the pending resize of a pod that terminates
 	// (IsPodTerminatingOrTerminal in pkg/kubelet/kubelet_pods.go at v1.38.0-beta.0).
 	TerminationEndsResizes bool
-	// TerminationStopsSidecarProbes stops the liveness and startup probes of sidecars when their pod
-	// terminates. #141766.
+	// TerminationStopsSidecarProbes stops the liveness and startup probes of sidecars when their
+	// pod terminates. #141766.
 	TerminationStopsSidecarProbes bool
 	// UnknownPortNotFound reports a port name that the container does not have as not found. Older
 	// kubelets report that the name is not a number. #139791.

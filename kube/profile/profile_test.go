@@ -39,7 +39,8 @@ func TestTablesCoverFields(t *testing.T) {
 		if *c.field(&set) = true; !reflect.ValueOf(set).FieldByName(c.name).Bool() {
 			t.Errorf("the row %s sets another change: %+v", c.name, set)
 		}
-		// Of some changes in the newest release, profile.go knows the file but not the pull request.
+		// Of some changes in the newest release, profile.go knows the file but not the pull
+		// request.
 		if len(c.since) == 0 || len(c.pulls) == 0 && c.since[0].from != V1_38.Version {
 			t.Errorf("%s names no pull request or no release", c.name)
 		}

@@ -64,7 +64,7 @@ them yet. The comment at the top of each file has the trigger, the observation, 
 
 The [real kubelet](../../../conformance/proof.md#the-real-kubelet) of each release that the state names runs the scenario with the same trace and the same outcome of
 its expectations. Without names it is all five: v1.33, v1.34, v1.35, v1.36 and v1.37. With *1.38 differs*, the scenario also
-asserts what [Kubernetes 1.38](../../../docs/kubernetes-1.38.md) does, from source. [conformance/upstream](../../../conformance/upstream) has texts for open issues.
+asserts what [Kubernetes 1.38](../../../docs/kubernetes-1.38.md) or its preview does. [conformance/upstream](../../../conformance/upstream) has texts for open issues.
 
 A test generates this page from the scenarios with the label ` + "`bug`" + `: ` +
 	"`go test ./scenarios/library -rewrite`" + `.

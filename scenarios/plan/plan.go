@@ -86,8 +86,8 @@ func (s *Scenario) Plans() []*Plan {
 }
 
 // PlansWith returns the runs of a scenario with a version, which need not be out: none if its
-// kubernetesVersions exclude the version. Without them, it has runs with the newest release and with
-// later versions.
+// kubernetesVersions exclude the version. Without them, it has runs with the newest release and
+// with later versions.
 func (s *Scenario) PlansWith(version string) []*Plan {
 	v, ranges := versionOf(version), s.Spec.KubernetesVersions
 	if len(ranges) == 0 && v.Compare(versionOf(profile.Newest().Version)) < 0 || len(ranges) > 0 &&

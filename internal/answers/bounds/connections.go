@@ -3,8 +3,9 @@ package bounds
 import "probesim.dev/prober"
 
 // Up to 1.37 a gRPC probe that the program refuses connects again and again until its timeout
-// (pkg/probe/grpc/grpc.go at v1.37.0 and v1.38.0-beta.0). So a program that comes up during the last run that the
-// threshold needs is in time if it does so before the last connection of this run.
+// (pkg/probe/grpc/grpc.go at v1.37.0 and v1.38.0-beta.0). So a program that comes up during the
+// last run that the threshold needs is in time if it does so before the last connection of this
+// run.
 
 // reconnects reports whether a run that the program refuses lasts until its timeout.
 func (p *probe) reconnects() bool { return p != nil && p.again }

@@ -99,8 +99,8 @@ func (p *probe) fails(m Misfortune) bool {
 }
 
 // tookDuring returns how long a run takes during a misfortune. Up to 1.37 a grpc probe connects
-// again until its timeout (pkg/probe/grpc/grpc.go at v1.37.0 and v1.38.0-beta.0). An https probe gives up a TLS handshake after 10
-// s (the transport of pkg/probe/http/http.go at v1.37.0).
+// again until its timeout (pkg/probe/grpc/grpc.go at v1.37.0 and v1.38.0-beta.0). An https probe
+// gives up a TLS handshake after 10 s (the transport of pkg/probe/http/http.go at v1.37.0).
 func (p *probe) tookDuring(m Misfortune) Range {
 	if m == Fail || m == Refuse && !p.reconnects() {
 		return p.answer.most(p.timeout)

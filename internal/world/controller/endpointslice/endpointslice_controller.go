@@ -72,8 +72,8 @@ func (c *Controller) serviceChanged(old, o store.Object) {
 	c.queue.Add(store.Key(o))
 }
 
-// podMatters reports whether Services can see a change of a pod. From 1.38 on, they cannot see a pod
-// that is no endpoint before and after, and can see that it becomes one or no longer is one
+// podMatters reports whether Services can see a change of a pod. From 1.38 on, they cannot see a
+// pod that is no endpoint before and after, and can see that it becomes one or no longer is one
 // (GetPodUpdateProjectionKey in util/controller_utils.go of k8s.io/endpointslice at
 // v0.38.0-beta.0).
 func podMatters(old, o store.Object, followsPhase bool) bool {
