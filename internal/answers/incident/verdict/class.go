@@ -20,6 +20,7 @@ const (
 	NoHandshake   Class = "noHandshake"   // no connection in time, or none of TLS on top of it
 	NoConnection  Class = "noConnection"  // none that lasts: refused, or closed at once
 	NoGRPC        Class = "noGRPC"        // no connection of gRPC in time, for whatever reason
+	NoRPC         Class = "noRPC"         // gRPC: no complete answer in time; silent about the connection from 1.38 on
 	Dial          Class = "dial"          // no connection in time, or no route
 	TLS           Class = "tls"           // http and https are mixed up, or a certificate
 	OtherProtocol Class = "otherProtocol" // no HTTP
@@ -57,6 +58,7 @@ var known = map[Class]Known{
 	Service: {Yes, Yes}, NotServing: {Yes, Yes}, TLS: {Yes, Yes}, OtherProtocol: {Yes, Yes},
 	Timeout: {Yes, Left}, Reset: {Yes, Left},
 	NoAnswer: {Left, No}, NoHandshake: {Left, No}, NoConnection: {Left, No}, NoGRPC: {Left, Left},
+	NoRPC:   {Left, Left},
 	Refused: {No, No}, Dial: {No, No}, Host: {No, No},
 }
 
@@ -107,6 +109,7 @@ var classes = []struct {
 		`Could not resolve|Name or service not known`), Host},
 	{regexp.MustCompile(`(?i)refused`), Refused},
 	{regexp.MustCompile(`failed to connect service .*within`), NoGRPC},
+	{regexp.MustCompile(`rpc did not complete`), NoRPC},
 	{regexp.MustCompile(`https://.*waiting for connection|TLS handshake timeout|\(28\) (?:Connection timed out|SSL)`),
 		NoHandshake},
 	{regexp.MustCompile(`(?i)no route to host|network is unreachable|waiting for connection|dial \S+ \S+: (connect: ` +
@@ -116,7 +119,7 @@ var classes = []struct {
 	{regexp.MustCompile(`(?i)reset by peer|\bEOF\b|broken pipe|connection closed|unexpected end|curl: \((?:18|52|56)\)` +
 		`|SSL_ERROR_SYSCALL|No data received|non-properly terminated|in the pull function`), Reset},
 	{regexp.MustCompile(`net/http: request canceled \(|reading body|Operation timed out after|` +
-		`Read error \(Connection timed out|rpc did not complete|read tcp \S+: i/o timeout|` + overtime.String()), Timeout},
+		`Read error \(Connection timed out|read tcp \S+: i/o timeout|` + overtime.String()), Timeout},
 	{regexp.MustCompile(`(?i)Client\.Timeout|net/http: req|^(?:Get .*|rpc error.*|context )?deadline ?exceeded|` +
 		`^wget: .*timed out|i/o timeout`), NoAnswer},
 	{regexp.MustCompile(`^(Get|dial) |rpc error`), OtherFailure},

@@ -126,6 +126,7 @@ func settings(p *v1.Probe) string {
 var closest = map[Class][]check.FindingID{
 	Refused: {check.ShortRestart, check.NoStartupProbe},
 	Timeout: {check.LongTimeout, check.NoTimeToRecover}, NoAnswer: {check.LongTimeout, check.NoTimeToRecover},
+	NoRPC: {check.LongTimeout, check.NoTimeToRecover},
 }
 
 // finding names the finding of check that is closest to the verdict, if there is one. It needs the
