@@ -36,3 +36,33 @@ func TestFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestCopyOnce checks that a toolchain is copied with its programs, once, and only if it may be.
+func TestCopyOnce(t *testing.T) {
+	root, copied := t.TempDir(), filepath.Join(t.TempDir(), "go")
+	if err := os.Mkdir(filepath.Join(root, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "bin", "go"), []byte("first"), 0o555); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := copyOnce(root, copied, false); err == nil || !strings.Contains(err.Error(), "overlay go build") {
+		t.Errorf("without a command: %v", err)
+	}
+	for range 2 {
+		got, err := copyOnce(root, copied, true)
+		if err != nil || got != copied {
+			t.Fatalf("the copy is %q: %v", got, err)
+		}
+		info, err := os.Stat(filepath.Join(copied, "bin", "go"))
+		if err != nil || info.Mode()&0o111 == 0 {
+			t.Fatalf("the copied program has the mode %v: %v", info.Mode(), err)
+		}
+		if err := os.WriteFile(filepath.Join(copied, "bin", "kept"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(copied, "bin", "kept")); err != nil {
+		t.Errorf("the second copy replaces the first: %v", err)
+	}
+}

@@ -54,9 +54,12 @@ func run(command []string) error {
 		return err
 	}
 	flags, err := withOverlay(overlay)
-	if err != nil || len(command) == 0 {
-		fmt.Println(flags)
+	if err != nil {
 		return err
+	}
+	if len(command) == 0 {
+		fmt.Println(flags)
+		return nil
 	}
 	os.Setenv("PATH", filepath.Join(root, "bin")+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	os.Setenv("GOROOT", root)
@@ -67,7 +70,7 @@ func run(command []string) error {
 }
 
 // toolchain returns the directory of a Go installation in which go accepts an overlay: the one that
-// runs this command, or its copy if it lies in the module cache.
+// runs this command, or its copy, if it lies in the module cache and a copy is allowed.
 func toolchain(copied string, allowed bool) (root string, err error) {
 	root, err = goEnv("GOROOT")
 	if err != nil {
@@ -77,6 +80,11 @@ func toolchain(copied string, allowed bool) (root string, err error) {
 	if err != nil || !strings.HasPrefix(root, modules+string(filepath.Separator)) {
 		return root, err
 	}
+	return copyOnce(root, copied, allowed)
+}
+
+// copyOnce copies a directory unless it has been copied before, and returns the copy.
+func copyOnce(root, copied string, allowed bool) (string, error) {
 	if !allowed {
 		return "", fmt.Errorf("%s lies in the module cache, where go refuses an overlay. Pass the command to run with "+
 			"a copy of it, such as: go run probesim.dev/conformance/overlay go build", runtime.Version())
