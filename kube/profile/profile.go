@@ -287,7 +287,7 @@ func names(of []Profile) []string {
 func Newest() Profile { return releases[len(releases)-1] }
 
 // Preview reports whether the profile describes a release that is not out.
-func (p Profile) Preview() bool { return !slices.Contains(releases, p) }
+func (p Profile) Preview() bool { return !slices.Contains(Names(), p.Version) }
 
 // Named returns the profile of a release such as v1.37, or of a preview such as v1.38-preview. A
 // patch number, as in v1.37.0, does not count. It returns false if the version is unknown.

@@ -136,6 +136,9 @@ func TestNamed(t *testing.T) {
 	if p, ok := Named("v1.0.0"); ok || p != (Profile{}) {
 		t.Errorf("an unknown release is %+v, %t", p, ok)
 	}
+	if p, err := V1_37.SetGate("ContainerStopSignals", true); err != nil || p.Preview() {
+		t.Errorf("v1.37 with another gate is a preview: %v", err)
+	}
 	if Newest() != V1_37 {
 		t.Errorf("the newest release is %s", Newest().Version)
 	}
