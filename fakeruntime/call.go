@@ -46,8 +46,8 @@ const (
 // asksProgram reports whether the program in a container answers, and not the runtime.
 func (m Method) asksProgram() bool { return kinds[m].class == answers }
 
-// isNetwork reports whether a method is a network request, which does not pass through the runtime.
-func (m Method) isNetwork() bool { return m.asksProgram() && m != ExecSync }
+// IsNetwork reports whether a method is a network request, which does not pass through the runtime.
+func (m Method) IsNetwork() bool { return m.asksProgram() && m != ExecSync }
 
 // ImageSize is the size in bytes of every image, as events about pulls show it.
 const ImageSize = 1 << 20
@@ -85,6 +85,13 @@ type Call struct {
 	GraceSeconds int64  // StopContainer: whole seconds from the stop signal to SIGKILL
 	StopReason   string // StopContainer: Reason of the ContainerStopping record
 
+	// Deadline is the time after the start of a CRI call at which the caller gives up; 0: never.
+	// The call then ends with DeadlineExceeded. The runtime may go on with it.
+	Deadline time.Duration
+	// Unconnected makes a CRI call fail at once as if the runtime were down, because the caller has
+	// no connection.
+	Unconnected bool
+
 	Probe   trace.Probe   // ExecSync, network: the probe that makes the request; empty for a lifecycle hook
 	Hook    string        // ExecSync, HTTPGet: postStart or preStop; empty for a probe
 	Command []string      // ExecSync: for error messages only
@@ -119,7 +126,7 @@ type Op struct {
 	Done  bool
 
 	Err      error  // the call failed
-	ID       string // ID of the created object; image calls: the reference of the image
+	ID       string // ID of the object to create, from the start of the call; image calls: the reference of the image
 	ExitCode int32  // ExecSync
 	Output   string // ExecSync: output of the command
 	TimedOut bool   // ExecSync, network: no answer within Timeout; ExecSync sets Err too

@@ -52,6 +52,10 @@ func (r *Runtime) begin(op *Op) {
 	switch {
 	case known:
 		op.End = later(r.now, r.resolve(op).delay(r.now, k.delay))
+		if err := op.reserve(); err != nil {
+			r.finish(op, err)
+			return
+		}
 	case op.Call.Method == ListImages:
 		k.class, op.End = reads, later(r.now, listImages)
 	case op.Call.Method == Status:
@@ -71,6 +75,7 @@ func (r *Runtime) begin(op *Op) {
 	}
 	op.event.op = op
 	r.queue.schedule(&op.event, op.End, k.class)
+	r.limit(op, op.End)
 }
 
 // Takes returns the latency of a list call about all pods that begins at a time.

@@ -32,9 +32,10 @@ type container struct {
 	request  [1]*Op
 	instance instance
 	Container
-	sandbox *sandbox
-	signal  int // stop signal
-	removed bool
+	sandbox  *sandbox
+	signal   int // stop signal
+	removed  bool
+	removing bool // by a call in progress
 
 	exit     exit         // the end of the program by itself
 	onSignal exit         // the end that the stop signal causes; zero until then
@@ -58,30 +59,24 @@ func (r *Runtime) createContainer(op *Op) error {
 		return rpcError("NotFound", "failed to find sandbox id %q: not found", call.SandboxID)
 	}
 	p := s.pod
-	for _, c := range p.views.containers {
-		if c.Name == call.Name && c.Attempt == call.Attempt {
-			return errReserved("container", c.Name+"_"+p.name(c.Attempt), c.ID)
-		}
-	}
 	config := p.container(call.Name)
 	instance := call.Attempt
 	if config.created {
 		instance = max(instance, config.latest+1)
 	}
 	c := &container{pod: p, sandbox: s, config: config, signal: cmp.Or(call.StopSignal, sigTERM), Container: Container{
-		ID: p.id("_"+call.Name, call.Attempt), SandboxID: s.ID,
+		ID: op.ID, SandboxID: s.ID,
 		PodUID: p.UID, Namespace: p.Namespace, PodName: p.Name,
 		Name: call.Name, Image: call.Image, Attempt: call.Attempt, Instance: instance, State: Created,
 		CreatedAt: r.Wall(r.now),
 	}}
 	c.event.process, c.requests = c, c.request[:0]
 	c.config.created, c.config.latest = true, instance
-	c.config.logs = append(c.config.logs, c.Attempt)
 	r.containers[c.ID], r.instances[c.ID] = c, instance
 	r.all.containers = append(r.all.containers, c)
 	p.views.containers = append(p.views.containers, c)
 	r.markChanged(p)
-	op.container, op.ID = c, c.ID
+	op.container = c
 	return nil
 }
 
@@ -131,16 +126,23 @@ func (r *Runtime) stopContainer(op *Op) {
 			}
 		}
 	}
-	c.killAt = min(c.killAt, later(r.now, seconds(op.Call.GraceSeconds)))
-	c.stops = append(c.stops, op)
+	if !op.abandoned || op.Call.GraceSeconds <= 0 {
+		c.killAt = min(c.killAt, later(r.now, seconds(op.Call.GraceSeconds)))
+	}
 	r.scheduleEnd(c)
+	if op.abandoned {
+		r.finish(op, nil)
+		return
+	}
+	c.stops = append(c.stops, op)
+	r.limit(op, never)
 }
 
 // returnStop ends a StopContainer call whose process has ended, when the runtime has noticed the
 // end.
 func (r *Runtime) returnStop(c *container, op *Op) {
 	if d := c.config.scope.delay(r.now, DelayStopReturn); d > 0 {
-		op.End = later(r.now, d)
+		op.End, op.returns = later(r.now, d), true
 		r.queue.schedule(&op.event, op.End, changes)
 		return
 	}
@@ -258,6 +260,7 @@ func (c *container) exitsBeforeKill() bool {
 func (r *Runtime) forget(c *container) {
 	c.removed = true
 	delete(r.containers, c.ID)
+	delete(c.pod.names, c.Name+"_"+c.pod.name(c.Attempt))
 	r.all.containers = without(r.all.containers, c)
 	c.pod.views.containers = without(c.pod.views.containers, c)
 }

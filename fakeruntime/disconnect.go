@@ -6,14 +6,21 @@ import (
 	"probesim.dev/sim/virtual"
 )
 
-// Disconnect cancels all calls at time now, as when the kubelet dies. Events that are due until now
-// happen first, but Advance no longer returns the calls. Calls that have not taken effect have
-// none. Commands and requests end. No SIGKILL follows the grace period of a stop.
+// Disconnect ends all calls at time now, as when the kubelet dies. Events that are due until now
+// happen first, but Advance no longer returns the calls. The runtime goes on with some of them
+// (goesOn). Commands and requests end. No SIGKILL follows the grace period of a stop.
 func (r *Runtime) Disconnect(now virtual.Time) {
 	r.run(now)
+	calls := r.calls()
 	for _, q := range slices.Clone(r.queue.heap) {
-		if q.op != nil {
+		if q.op != nil && (q.expires || q.op.Call.Method.asksProgram()) {
 			r.queue.cancel(q.event)
+		}
+	}
+	for _, op := range calls {
+		if op.abandoned = true; !op.goesOn() && !op.Call.Method.asksProgram() {
+			op.expiry = event{op: op, expires: true}
+			r.queue.schedule(&op.expiry, now, expires) // unless PowerOff comes first
 		}
 	}
 	for _, c := range r.all.containers {

@@ -30,6 +30,10 @@
 // first. StopContainer sends the stop signal at the end of its latency and returns when the process
 // has ended.
 //
+// A call whose caller gives up (Call.Deadline) ends with DeadlineExceeded. Some then go on, as in
+// containerd: a container is still created or removed, and its name stays reserved until then. A
+// container whose start is given up has exited.
+//
 // ExecSync acts when it is submitted: the program chooses its answer at that instant and gives it
 // after a latency. A container that is not running fails the call immediately. Network requests of
 // probes and hooks behave likewise. They are not part of the CRI, and they reach the instance that

@@ -1,17 +1,10 @@
 package fakeruntime
 
 import (
-	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"probesim.dev/sim/virtual"
 )
-
-// clientDeadline is the time after the timeout of a command for which the kubelet waits for the
-// report of the runtime (k8s.io/cri-client v0.37.0 pkg/remote_runtime.go, ExecSync).
-const clientDeadline = 2 * time.Minute
 
 // findExecTarget finds the running container of a command. If there is none, it fails the call and
 // reports false.
@@ -37,7 +30,7 @@ func (op *Op) answerExec() error {
 	answer := op.request.answer
 	switch {
 	case op.TimedOut:
-		return errTimedOut(&op.Call)
+		return errExec("DeadlineExceeded", "timeout %s exceeded: context deadline exceeded", op.Call.Timeout)
 	case answer.Word == Breaks:
 		return errExec("Unknown", "failed to start exec: OCI runtime exec failed")
 	}
@@ -64,12 +57,6 @@ func (r *Runtime) CancelProbes(now virtual.Time, podUID string) {
 			}
 		}
 	}
-}
-
-// errTimedOut is the error of the kubelet's CRI client for a timeout (k8s.io/cri-client v0.37.0
-// pkg/remote_runtime.go, execSyncV1); it becomes the message of the probe.
-func errTimedOut(c *Call) error {
-	return fmt.Errorf("command timed out: %q timed out after %s", strings.Join(c.Command, " "), c.Timeout)
 }
 
 // errExec is an error of ExecSync in the words of containerd.

@@ -90,10 +90,13 @@ var genCall = rapid.Custom(func(t *rapid.T) Call {
 		Timeout:      time.Duration(rapid.IntRange(0, 3).Draw(t, "timeout")) * time.Second,
 		Retry:        rapid.Bool().Draw(t, "retry"),
 	}
+	if !c.Method.IsNetwork() {
+		c.Deadline = c.Timeout + time.Duration(rapid.IntRange(0, 8).Draw(t, "deadline"))*500*time.Millisecond
+	}
 	switch {
 	case c.Method == CreateContainer:
 		c.Name, c.ContainerID = name, ""
-	case c.Method.isNetwork():
+	case c.Method.IsNetwork():
 		c.Name, c.Followed = name, rapid.Bool().Draw(t, "followed")
 		c.Handshake = time.Duration(rapid.IntRange(0, 3).Draw(t, "handshake")) * time.Second
 	}

@@ -2,6 +2,7 @@ package fakeruntime
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 
@@ -58,9 +59,11 @@ func (h Health) conditions() []Condition {
 	return list
 }
 
+// ErrDial is the error of a connection to a runtime that is down.
+var ErrDial = errors.New("dial unix /run/containerd/containerd.sock: connect: connection refused")
+
 var (
-	errDown = rpcError("Unavailable", `connection error: desc = "transport: Error while dialing: dial unix `+
-		`/run/containerd/containerd.sock: connect: connection refused"`)
+	errDown = rpcError("Unavailable", "connection error: desc = %q", "transport: Error while dialing: "+ErrDial.Error())
 	errLost = rpcError("Unavailable", "error reading from server: EOF")
 )
 
@@ -70,10 +73,30 @@ var (
 // requests continue. While the runtime is down, calls fail immediately.
 func (r *Runtime) SetHealth(now virtual.Time, h Health) {
 	r.run(now)
-	if h.Down && !r.health.Down {
+	switch {
+	case h.Down && !r.health.Down:
+		r.outages = append(r.outages, outage{now, never})
 		r.failCalls()
+	case !h.Down && r.health.Down:
+		r.outages[len(r.outages)-1].to = now
 	}
 	r.health = h
+}
+
+// outage is a time in which the runtime is down.
+type outage struct{ from, to virtual.Time }
+
+// DownAt reports whether the runtime was down just before a time.
+func (r *Runtime) DownAt(t virtual.Time) bool {
+	return slices.ContainsFunc(r.outages, func(o outage) bool { return o.from < t && t <= o.to })
+}
+
+// LastOutage returns when the runtime last went down, or virtual.Min if it never did.
+func (r *Runtime) LastOutage() virtual.Time {
+	if n := len(r.outages); n > 0 {
+		return r.outages[n-1].from
+	}
+	return virtual.Min
 }
 
 // Down reports whether the runtime is down.
@@ -86,17 +109,13 @@ func (r *Runtime) Healthy() bool {
 
 // failCalls fails all calls in progress, oldest first.
 func (r *Runtime) failCalls() {
-	list := slices.DeleteFunc(slices.Clone(r.queue.heap),
-		func(q queued) bool { return q.op == nil || q.op.Call.Method.isNetwork() })
-	slices.SortFunc(list, func(a, b queued) int { return cmp.Compare(a.rank, b.rank) })
-	var ops []*Op
-	for _, q := range list {
-		r.queue.cancel(q.event)
-		ops = append(ops, q.op)
+	ops := r.calls()
+	for _, op := range ops {
+		r.queue.cancel(&op.event)
 	}
 	for _, c := range r.all.containers {
 		for _, op := range slices.Clone(c.requests) {
-			if op.Call.Method.isNetwork() {
+			if op.Call.Method.IsNetwork() {
 				continue
 			}
 			c.requests = without(c.requests, op)
@@ -113,6 +132,18 @@ func (r *Runtime) failCalls() {
 	}
 }
 
+// calls returns the calls with an end in the queue, in the order of one instant.
+func (r *Runtime) calls() []*Op {
+	list := slices.DeleteFunc(slices.Clone(r.queue.heap),
+		func(q queued) bool { return q.op == nil || q.expires || q.op.Call.Method.IsNetwork() })
+	slices.SortFunc(list, func(a, b queued) int { return cmp.Compare(a.rank, b.rank) })
+	var ops []*Op
+	for _, q := range list {
+		ops = append(ops, q.op)
+	}
+	return ops
+}
+
 // abandonStops cancels the StopContainer calls of a container. No SIGKILL follows, because
 // containerd sends SIGKILL only while StopContainer waits.
 func (r *Runtime) abandonStops(c *container) {
@@ -123,8 +154,13 @@ func (r *Runtime) abandonStops(c *container) {
 }
 
 // IsNotFound reports whether an error of a call means that its object does not exist.
-func IsNotFound(err error) bool {
-	return err != nil && strings.HasPrefix(err.Error(), rpcPrefix+"NotFound ")
+func IsNotFound(err error) bool { return hasCode(err, "NotFound") }
+
+// IsUnknown reports whether the error of a call has the gRPC code Unknown.
+func IsUnknown(err error) bool { return hasCode(err, "Unknown") }
+
+func hasCode(err error, code string) bool {
+	return err != nil && strings.HasPrefix(err.Error(), rpcPrefix+code+" ")
 }
 
 // Description returns the text of an error of a call without the gRPC code.

@@ -277,6 +277,12 @@ func callOf(s *script, d *datadriven.TestData) Call {
 			c.Hook = value
 		case "retry":
 			c.Retry = true
+		case "attempt":
+			n, err := strconv.Atoi(value)
+			must(s.t, err)
+			c.Attempt = n
+		case "deadline":
+			c.Deadline = timeArg(d, "deadline", 0)
 		case "timeout":
 			c.Timeout = timeArg(d, "timeout", 0)
 			c.Command = []string{"check", "it"}

@@ -12,7 +12,8 @@ type pod struct {
 	root       key // of the run
 	ip         string
 	containers map[string]*podContainer
-	ids        map[string]int // number of uses of each ID
+	ids        map[string]int    // number of uses of each ID
+	names      map[string]string // IDs by the names that are in use in the runtime
 	views      views
 }
 
@@ -44,6 +45,7 @@ func newPod(p Pod, run *scope, number int) *pod {
 		ip:         ip,
 		containers: map[string]*podContainer{},
 		ids:        map[string]int{},
+		names:      map[string]string{},
 	}
 }
 

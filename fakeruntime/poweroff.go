@@ -18,6 +18,11 @@ const (
 // Disconnect. The runtime starts again at time back, and only then finds that the processes have
 // ended, with an unknown exit code. Containers that were not started do not change.
 func (r *Runtime) PowerOff(now, back virtual.Time, cause int64) {
+	for _, op := range r.calls() {
+		r.queue.cancel(&op.event)
+		r.queue.cancel(&op.expiry)
+		op.release()
+	}
 	r.run(now)
 	for _, s := range slices.Clone(r.all.sandboxes) {
 		if !s.Ready {

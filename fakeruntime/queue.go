@@ -17,13 +17,15 @@ const (
 	changes
 	answers
 	reads
+	expires
 )
 
 // event is the end of a process or of a call. It is embedded in the container or Op.
 type event struct {
 	process *container // the container whose process ends; nil if op is set
 	op      *Op
-	slot    int // 1 + index in the queue; 0: not queued
+	expires bool // the deadline of op, not its end
+	slot    int  // 1 + index in the queue; 0: not queued
 }
 
 // queued is an event with its place in the order: time, then class, then order of scheduling.

@@ -89,12 +89,11 @@ func (d *driver) done(op *Op) {
 	}
 	delete(d.open, op)
 	d.ends[op.Waiter.(int)] = fmt.Sprint(op.End, outcome(op), op.TimedOut, op.Sandboxes, op.Containers)
-	if op.Call.Method.isNetwork() {
+	if op.Call.Method.IsNetwork() {
 		d.checkReply(op)
 	}
-	if limit := op.Call.Timeout; op.Call.Method == ExecSync && limit > 0 && op.End.Sub(op.Start) > limit+
-		clientDeadline {
-		d.t.Fatalf("a command took %v with a timeout of %v", op.End.Sub(op.Start), limit)
+	if limit := op.Call.Deadline; limit > 0 && op.End.Sub(op.Start) > limit {
+		d.t.Fatalf("a call took %v with a deadline of %v", op.End.Sub(op.Start), limit)
 	}
 	if d.release {
 		d.rt.Release(op)

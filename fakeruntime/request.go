@@ -88,7 +88,7 @@ func (r *Runtime) beginBody(op *Op) {
 // connection, in the container that runs under the IP of the pod. If there is none, it ends the
 // request and reports false.
 func (r *Runtime) findProgram(op *Op) bool {
-	if !op.Call.Method.isNetwork() {
+	if !op.Call.Method.IsNetwork() {
 		return r.findExecTarget(op)
 	}
 	op.pod = r.pods[op.Call.PodUID]
@@ -171,14 +171,14 @@ func (r *Runtime) recordRule(c *container, rule int, probe trace.Probe, reason s
 
 // deadline returns the time at which the call ends without an answer.
 func (op *Op) deadline() virtual.Time {
-	if op.Call.Timeout <= 0 {
+	limit := op.Call.Timeout
+	if op.Call.Method == ExecSync && op.request.answer.IgnoreTimeout {
+		limit = op.Call.Deadline
+	}
+	if limit <= 0 {
 		return never
 	}
-	deadline := later(op.Start, op.Call.Timeout)
-	if op.request.answer.IgnoreTimeout && op.Call.Method == ExecSync {
-		return later(deadline, clientDeadline)
-	}
-	return deadline
+	return later(op.Start, limit)
 }
 
 // frozen reports whether the program has been frozen since the beginning of the request. A program
@@ -250,7 +250,7 @@ func (op *Op) onProcessExit() {
 // GivenUp reports whether a network request ended because its caller gave up after a timeout. It is
 // false for commands, which the runtime ends.
 func (op *Op) GivenUp() bool {
-	return op.Call.Method.isNetwork() && (op.TimedOut || op.Reply == NoHandshake)
+	return op.Call.Method.IsNetwork() && (op.TimedOut || op.Reply == NoHandshake)
 }
 
 // containerID returns the ID of the container that received the request.

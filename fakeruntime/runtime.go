@@ -44,6 +44,7 @@ type Runtime struct {
 	moments     map[int][]virtual.Time // when each occurred
 	windows     []Window               // of programs that have ended
 	health      Health
+	outages     []outage
 	now         virtual.Time
 	clockOffset time.Duration // wall time minus virtual time
 	queue       queue

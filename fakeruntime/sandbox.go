@@ -20,20 +20,15 @@ func (r *Runtime) runPodSandbox(op *Op) error {
 	if p == nil {
 		return fmt.Errorf("the container runtime does not know pod %q: AddPod must come first", op.Call.PodUID)
 	}
-	for _, s := range p.views.sandboxes {
-		if s.Attempt == op.Call.Attempt {
-			return errReserved("sandbox", p.name(s.Attempt), s.ID)
-		}
-	}
 	s := &sandbox{pod: p, created: r.now, Sandbox: Sandbox{
-		ID: p.id("", op.Call.Attempt), PodUID: p.UID, Namespace: p.Namespace, PodName: p.Name,
+		ID: op.ID, PodUID: p.UID, Namespace: p.Namespace, PodName: p.Name,
 		Attempt: op.Call.Attempt, Ready: true, CreatedAt: r.Wall(r.now), IP: p.ip,
 	}}
 	r.sandboxes[s.ID] = s
 	r.all.sandboxes = append(r.all.sandboxes, s)
 	p.views.sandboxes = append(p.views.sandboxes, s)
 	r.markChanged(p)
-	op.sandbox, op.ID = s, s.ID
+	op.sandbox = s
 	return nil
 }
 
@@ -60,6 +55,7 @@ func (r *Runtime) removePodSandbox(op *Op) error {
 	}
 	s.removed = true
 	delete(r.sandboxes, s.ID)
+	delete(s.pod.names, s.pod.name(s.Attempt))
 	r.all.sandboxes = without(r.all.sandboxes, s)
 	s.pod.views.sandboxes = without(s.pod.views.sandboxes, s)
 	r.markChanged(s.pod)
@@ -87,11 +83,4 @@ func (s *sandbox) containers() []*container {
 // containers.
 func (p *pod) name(attempt int) string {
 	return p.Name + "_" + p.Namespace + "_" + p.UID + "_" + strconv.Itoa(attempt)
-}
-
-// errReserved is the error for a second sandbox or container with the same name and attempt. The
-// kubelet requests one after the wall clock is set back, because it then mistakes an older one for
-// the newest (RunPodSandbox and CreateContainer in internal/cri/server of containerd 2.0).
-func errReserved(kind, name, by string) error {
-	return rpcError("Unknown", "failed to reserve %s name %q: name %q is reserved for %q", kind, name, name, by)
 }

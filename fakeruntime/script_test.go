@@ -27,7 +27,7 @@ import (
 //	advance to=T                       advances the time
 //	next                               shows the result of Next
 //	kill POD/NAME at=T [reason=R] [remove] [sigterm]
-//	disconnect at=T                    cancels all calls
+//	disconnect at=T                    ends all calls
 //	poweroff at=T back=T               ends everything; the runtime restarts at back
 //	delays KIND=DRAW...                sets delays that replace all others from now on
 //
@@ -147,6 +147,7 @@ func (s *script) probe(d *datadriven.TestData) {
 		Timeout: timeArg(d, "timeout", time.Second), Command: []string{"check", "it"}, Retry: d.HasArg("retry"),
 		Followed: d.HasArg("followed"), Handshake: timeArg(d, "handshake", 0),
 	}
+	call.Deadline = call.Timeout + 2*time.Minute
 	d.MaybeScanArgs(s.t, "by", (*string)(&call.Method))
 	call.PodUID, call.Name, _ = strings.Cut(d.CmdArgs[0].Key, "/")
 	s.quiet = true
@@ -215,7 +216,7 @@ func outcome(op *Op) string {
 		return op.Err.Error()
 	case op.ID != "":
 		return op.ID
-	case op.Call.Method.isNetwork():
+	case op.Call.Method.IsNetwork():
 		return reply(op)
 	case op.Call.Method == ExecSync:
 		return strings.TrimSpace(fmt.Sprintf("exit %d %s", op.ExitCode, op.Output))

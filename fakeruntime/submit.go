@@ -12,6 +12,10 @@ import (
 // opState is the part of an Op that only the runtime uses.
 type opState struct {
 	event     event
+	expiry    event      // the deadline, if it is before the end
+	abandoned bool       // the caller has gone
+	returns   bool       // a StopContainer whose process has ended
+	reserved  string     // the name in the runtime of the object to create
 	pod       *pod       // the pod of the call; nil: unknown
 	sandbox   *sandbox   // nil: none
 	container *container // nil: none
@@ -26,7 +30,7 @@ func (r *Runtime) Submit(now virtual.Time, c Call) *Op {
 	op := r.newOp(c)
 	r.submitted = op
 	switch {
-	case r.health.Down && !c.Method.isNetwork():
+	case (r.health.Down || c.Unconnected) && !c.Method.IsNetwork():
 		r.resolve(op)
 		r.finish(op, errDown)
 	case c.Method.asksProgram():
@@ -118,6 +122,8 @@ func (r *Runtime) handle(e *event) {
 	switch {
 	case e.process != nil:
 		r.process(e.process)
+	case e.expires:
+		r.expire(e.op)
 	case e.op.Call.Method.asksProgram():
 		r.continueRequest(e.op)
 	default:
@@ -128,7 +134,14 @@ func (r *Runtime) handle(e *event) {
 // finish ends a call.
 func (r *Runtime) finish(op *Op, err error) {
 	op.Done, op.End, op.Err, op.Generation = true, r.now, err, r.generation
-	if r.recordCalls && !op.Call.Method.isNetwork() {
+	r.queue.cancel(&op.expiry)
+	if err != nil {
+		op.release()
+	}
+	if op.abandoned {
+		return
+	}
+	if r.recordCalls && !op.Call.Method.IsNetwork() {
 		r.recordCall(op)
 	}
 	if op != r.submitted {
@@ -179,7 +192,7 @@ func (r *Runtime) Answer(now virtual.Time, c Call) *Op {
 	r.submitted = op
 	r.resolve(op)
 	switch {
-	case r.health.Down:
+	case r.health.Down || c.Unconnected:
 		r.finish(op, errDown)
 	case c.Method == Status:
 		r.begin(op)

@@ -39,7 +39,7 @@ func TestHTTPHook(t *testing.T) {
 			r := &httpHookRuntime{ip: c.ip, reply: c.reply,
 				answer: fakeruntime.Answer{Word: fakeruntime.Answers, Code: c.code}}
 			w := newBackOffWorld(t)
-			w.Kubelet.runtime = r
+			w.Kubelet.runtime = newCRIClient(&Options{Sim: w.sim, Runtime: r})
 			w.update.pod.Name, w.update.pod.Namespace = "web", "default"
 			container := &w.update.pod.Spec.Containers[0]
 			container.Ports = []v1.ContainerPort{{Name: "web", ContainerPort: 80}}

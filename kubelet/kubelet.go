@@ -94,7 +94,7 @@ type Kubelet struct {
 	settings  kubeletconfig.Config
 	now       func() time.Time
 	wall      func(virtual.Wall) time.Time
-	runtime   Runtime
+	runtime   *criClient
 	api       *apiserver.Server
 	started   int64 // step of the record of this start; 0 for none
 	fullLists bool  // Options.FullLists
@@ -142,7 +142,7 @@ func New(o Options) *Kubelet {
 	}
 	k := &Kubelet{
 		sim: o.Sim, trace: o.Trace, profile: o.Profile, settings: o.Config, now: o.Now, wall: o.Wall,
-		runtime: o.Runtime, api: o.API, started: o.Cause, fullLists: o.FullLists, everyTick: o.EveryTick,
+		runtime: newCRIClient(&o), api: o.API, started: o.Cause, fullLists: o.FullLists, everyTick: o.EveryTick,
 		source:     &source{pods: map[types.UID]*v1.Pod{}},
 		podManager: newPodManager(),
 		disk:       o.Disk,

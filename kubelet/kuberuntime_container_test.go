@@ -179,7 +179,7 @@ func (r *hookRuntime) Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op {
 // hookWorld has a pod whose only container has these hooks.
 func hookWorld(t *testing.T, r *hookRuntime, l v1.Lifecycle) (*backOffWorld, *v1.Container) {
 	w := newBackOffWorld(t)
-	w.Kubelet.runtime = r
+	w.Kubelet.runtime = newCRIClient(&Options{Sim: w.sim, Runtime: r})
 	c := &w.update.pod.Spec.Containers[0]
 	c.Lifecycle = &l
 	w.update.pod.Spec.TerminationGracePeriodSeconds = seconds(30)

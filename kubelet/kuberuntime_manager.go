@@ -61,7 +61,7 @@ func (l *listing) add(k *Kubelet, op *fakeruntime.Op) error {
 var listsOfPods = []fakeruntime.Method{fakeruntime.ListPodSandbox, fakeruntime.ListContainers}
 
 // listsEnd returns the time at which a listing of pods ends that begins at a time; see
-// Runtime.ListsEnd.
+// criClient.ListsEnd.
 func (k *Kubelet) listsEnd(at virtual.Time) virtual.Time {
 	return k.runtime.ListsEnd(at, listsOfPods...)
 }

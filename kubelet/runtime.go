@@ -16,18 +16,21 @@ import (
 type Runtime interface {
 	// Call makes a call and waits until it returns.
 	Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op
-	// ListsEnd returns the time at which list calls end if they begin at a time, one after the
-	// other. It returns virtual.Max if they fail or leave records. If the caller can do without the
-	// answers, because nothing has changed and nothing else happens until the end, SkipLists lets
-	// the process p, which waits, skip a number of calls.
-	ListsEnd(at virtual.Time, calls ...fakeruntime.Method) virtual.Time
-	// ListsEnds appends the times at which these calls end. The last one is what ListsEnd returns.
+	// ListsEnds appends the times at which list calls end if they begin at a time, one after the
+	// other. It appends virtual.Max and no more if they fail or leave records. If the caller can do
+	// without the answers, because nothing has changed and nothing else happens until the end,
+	// SkipLists lets the process p, which waits, skip a number of calls.
 	ListsEnds(ends []virtual.Time, at virtual.Time, calls ...fakeruntime.Method) []virtual.Time
 	SkipLists(p *sim.Proc, times int64, calls int)
 	// Release returns a result of Call for reuse. The slices in the result stay valid.
 	Release(op *fakeruntime.Op)
 	// Answer returns the answer of a list or status call that ends now.
 	Answer(c fakeruntime.Call) *fakeruntime.Op
+	// Down reports whether the runtime is down; DownAt, whether it was just before a time.
+	// LastOutage returns when it last went down, virtual.Min if it never did.
+	Down() bool
+	DownAt(virtual.Time) bool
+	LastOutage() virtual.Time
 	// Healthy reports whether a status call would now return no false condition.
 	Healthy() bool
 	// MountDelay returns how long the volumes of a pod take to mount, in addition to the time of an

@@ -25,10 +25,6 @@ func (r *instantRuntime) Call(_ *sim.Proc, c fakeruntime.Call) *fakeruntime.Op {
 	return &fakeruntime.Op{Call: c, Done: true, ID: "id"}
 }
 
-func (r *instantRuntime) ListsEnd(virtual.Time, ...fakeruntime.Method) virtual.Time {
-	return virtual.Max
-}
-
 func (r *instantRuntime) ListsEnds(ends []virtual.Time, _ virtual.Time, _ ...fakeruntime.Method) []virtual.Time {
 	return append(ends, virtual.Max)
 }
@@ -44,6 +40,12 @@ func (r *instantRuntime) Answer(c fakeruntime.Call) *fakeruntime.Op {
 }
 
 func (r *instantRuntime) Healthy() bool { return true }
+
+func (r *instantRuntime) Down() bool { return false }
+
+func (r *instantRuntime) DownAt(virtual.Time) bool { return false }
+
+func (r *instantRuntime) LastOutage() virtual.Time { return virtual.Min }
 
 func (r *instantRuntime) MountDelay(string) time.Duration { return 0 }
 

@@ -46,16 +46,8 @@ func (d *runtimeDriver) Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op {
 	return op
 }
 
-// ListsEnd returns the time at which list calls end if they begin at a time, one after the other.
-// It returns virtual.Max if the calls fail, leave records or take no time.
-func (d *runtimeDriver) ListsEnd(at virtual.Time, calls ...fakeruntime.Method) virtual.Time {
-	var ends [4]virtual.Time
-	all := d.ListsEnds(ends[:0], at, calls...)
-	return all[len(all)-1]
-}
-
-// ListsEnds appends the times at which the calls of ListsEnd end. The last one is what ListsEnd
-// returns.
+// ListsEnds appends the times at which list calls end if they begin at a time, one after the other.
+// It appends virtual.Max and no more if the calls fail, leave records or take no time.
 func (d *runtimeDriver) ListsEnds(ends []virtual.Time, at virtual.Time, calls ...fakeruntime.Method) []virtual.Time {
 	if d.Down() || d.RecordsCalls() {
 		return append(ends, virtual.Max)

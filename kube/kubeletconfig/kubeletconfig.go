@@ -14,6 +14,9 @@ import (
 type Config struct {
 	// SyncFrequency is the time after which the kubelet syncs an unchanged pod. 0 means one minute.
 	SyncFrequency time.Duration
+	// RuntimeRequestTimeout is the time after which the kubelet gives up most calls to the runtime.
+	// 0 means two minutes.
+	RuntimeRequestTimeout time.Duration
 	// MaxContainerRestartPeriod is the longest crash-loop back-off, from 1 s to 5 min. 0 means the
 	// default of the release. It has an effect only with the feature gate
 	// KubeletCrashLoopBackOffMax, which is off by default up to 1.34.
@@ -92,6 +95,9 @@ func (c *Config) Validate() error {
 	report := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if c.SyncFrequency < 0 {
 		report("SyncFrequency is %s: it must not be negative", c.SyncFrequency)
+	}
+	if c.RuntimeRequestTimeout < 0 {
+		report("RuntimeRequestTimeout is %s: it must not be negative", c.RuntimeRequestTimeout)
 	}
 	if longest := c.MaxContainerRestartPeriod; longest != 0 && (longest < time.Second || longest > 5*time.Minute) {
 		report("MaxContainerRestartPeriod is %s: it must be from 1s to 5m", longest)

@@ -10,7 +10,8 @@ import (
 // their upstream names (staging/src/k8s.io/kubelet/config/v1beta1/types.go at v1.37.0). If no
 // shutdown grace period is set, the kubelet ignores shutdowns of the node.
 type KubeletConfig struct {
-	SyncFrequency                    *value.Duration    `json:"syncFrequency,omitempty"` // nil: 1m
+	SyncFrequency                    *value.Duration    `json:"syncFrequency,omitempty"`         // nil: 1m
+	RuntimeRequestTimeout            *value.Duration    `json:"runtimeRequestTimeout,omitempty"` // nil: 2m
 	CrashLoopBackOff                 CrashLoopBackOff   `json:"crashLoopBackOff,omitempty"`
 	ShutdownGracePeriod              value.Duration     `json:"shutdownGracePeriod,omitempty"`
 	ShutdownGracePeriodCriticalPods  value.Duration     `json:"shutdownGracePeriodCriticalPods,omitempty"`
@@ -21,7 +22,6 @@ type KubeletConfig struct {
 	StaticPodPath         string          `json:"staticPodPath,omitempty"`         // without effect
 	FeatureGates          map[string]bool `json:"featureGates,omitempty"`
 
-	RuntimeRequestTimeout            later `json:"runtimeRequestTimeout,omitempty"`
 	MaxPods                          later `json:"maxPods,omitempty"`
 	EvictionHard                     later `json:"evictionHard,omitempty"`
 	EvictionSoft                     later `json:"evictionSoft,omitempty"`
@@ -60,6 +60,9 @@ func (k *KubeletConfig) Compile() kubeletconfig.Config {
 	}
 	if k.SyncFrequency != nil {
 		c.SyncFrequency = k.SyncFrequency.Time()
+	}
+	if k.RuntimeRequestTimeout != nil {
+		c.RuntimeRequestTimeout = k.RuntimeRequestTimeout.Time()
 	}
 	if m := k.CrashLoopBackOff.MaxContainerRestartPeriod; m != nil {
 		c.MaxContainerRestartPeriod = m.Time()

@@ -24,6 +24,10 @@ func (c *checker) checkConfig(config *format.KubeletConfig, n *strict.Node) {
 	if f := n.Field("syncFrequency"); config.SyncFrequency != nil && !f.Bad() && *config.SyncFrequency == 0 {
 		f.Errorf("must be more than 0s")
 	}
+	if f := n.Field("runtimeRequestTimeout"); config.RuntimeRequestTimeout != nil && !f.Bad() &&
+		*config.RuntimeRequestTimeout == 0 {
+		f.Errorf("must be more than 0s")
+	}
 	c.checkBackOff(config.CrashLoopBackOff.MaxContainerRestartPeriod,
 		n.Field("crashLoopBackOff").Field("maxContainerRestartPeriod"))
 	checkPulls(config, n)
