@@ -74,6 +74,17 @@ func NewKubelet(ctx context.Context, c *kubeletconfig.KubeletConfiguration, deps
 	return results[0].Interface().(*kubelet.Kubelet), err
 }
 
+// PreInitRuntimeService creates the CRI clients of a kubelet. Since v1.36 it has a context.
+func PreInitRuntimeService(ctx context.Context, c *kubeletconfig.KubeletConfiguration,
+	deps *kubelet.Dependencies) error {
+	args := []any{ctx, c, deps}
+	if reflect.TypeOf(kubelet.PreInitRuntimeService).NumIn() == 2 {
+		args = args[1:]
+	}
+	err, _ := call(kubelet.PreInitRuntimeService, args...)[0].Interface().(error)
+	return err
+}
+
 // WithLogger returns a context whose logger a kubelet uses. Up to v1.35 it also sets the logger of
 // the process, which the probe workers of these releases use instead.
 func WithLogger(ctx context.Context, logger logr.Logger) context.Context {

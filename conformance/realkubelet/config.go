@@ -49,6 +49,9 @@ func applySettings(set kubeletconfig.Config, c *internal.KubeletConfiguration) {
 	if set.SyncFrequency > 0 {
 		c.SyncFrequency.Duration = set.SyncFrequency
 	}
+	if set.RuntimeRequestTimeout > 0 {
+		c.RuntimeRequestTimeout.Duration = set.RuntimeRequestTimeout
+	}
 	if set.MaxContainerRestartPeriod > 0 {
 		c.CrashLoopBackOff.MaxContainerRestartPeriod = &metav1.Duration{Duration: set.MaxContainerRestartPeriod}
 	}

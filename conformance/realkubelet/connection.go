@@ -1,7 +1,9 @@
 package realkubelet
 
 import (
+	"context"
 	"errors"
+	"net"
 	"time"
 
 	"probesim.dev/fakeruntime"
@@ -23,8 +25,18 @@ func newConnection(d *driver, turns *turnLog) *connection {
 	return &connection{driver: d, turns: turns, apiCalls: map[*waiter]struct{}{}}
 }
 
-// call submits a call to the runtime and blocks until the call is done.
-func (c *connection) call(call fakeruntime.Call) fakeruntime.Op { return c.submit(call).wait() }
+// call submits a call of the kubelet's CRI client to the runtime and blocks until the call is done.
+func (c *connection) call(ctx context.Context, call fakeruntime.Call) fakeruntime.Op {
+	return c.submit(callUntil(ctx, call)).wait()
+}
+
+// callUntil returns the call with the deadline of its context.
+func callUntil(ctx context.Context, call fakeruntime.Call) fakeruntime.Call {
+	if deadline, ok := ctx.Deadline(); ok {
+		call.Deadline = time.Until(deadline)
+	}
+	return call
+}
 
 // submit submits a call to the runtime without waiting for the result.
 func (c *connection) submit(call fakeruntime.Call) *pending {
@@ -39,6 +51,7 @@ func (c *connection) submit(call fakeruntime.Call) *pending {
 	if !c.cut {
 		c.turns.call(string(call.Method))
 		op := d.runtime.Submit(d.now(), call)
+		p.id = op.ID
 		if op.Done {
 			p.setResult(op)
 			d.runtime.Release(op)
@@ -51,6 +64,18 @@ func (c *connection) submit(call fakeruntime.Call) *pending {
 	d.waiting[p.waiter] = struct{}{}
 	d.poke()
 	return p
+}
+
+// connect keeps the server's end of a connection to the runtime, which the next outage closes. It
+// returns false if the runtime is down.
+func (c *connection) connect(server net.Conn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over || c.runtime.Down() {
+		return false
+	}
+	c.sockets = append(c.sockets, server)
+	return true
 }
 
 // cancelProbes ends the commands of probes in a pod, unless the kubelet is cut off.

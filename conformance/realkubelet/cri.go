@@ -4,20 +4,17 @@ import (
 	"context"
 	"errors"
 
-	cri "k8s.io/cri-api/pkg/apis"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	kubetypes "k8s.io/kubelet/pkg/types"
 
 	"probesim.dev/fakeruntime"
 )
 
-// runtimeService is the container runtime that the kubelet sees. A method that the kubelet does not
-// call here panics, because the embedded interface is nil.
-type runtimeService struct {
-	cri.RuntimeService
+// runtimeServer is the container runtime at the other end of the kubelet's CRI client.
+type runtimeServer struct {
+	runtimeapi.UnimplementedRuntimeServiceServer
 	driver     *connection
 	configs    *configs
-	workers    *workers
 	probes     *probeRuns
 	stopReason func(containerKey) string
 }
@@ -30,19 +27,19 @@ var errNoStats = errors.New("the runtime keeps no statistics")
 type configs struct {
 	sandboxes  shared[string, *runtimeapi.PodSandboxConfig] // by sandbox ID
 	containers shared[string, *runtimeapi.ContainerConfig]  // by container ID
-	instances  shared[string, int]                          // by container ID
+	logs       shared[string, string]                       // files, by container ID
 }
 
 // Version takes no time, because the kubelet holds a lock during the call.
-func (r *runtimeService) Version(context.Context, string) (*runtimeapi.VersionResponse, error) {
+func (r *runtimeServer) Version(context.Context, *runtimeapi.VersionRequest) (*runtimeapi.VersionResponse, error) {
 	return &runtimeapi.VersionResponse{
 		Version: "0.1.0", RuntimeName: "fakeruntime", RuntimeVersion: "1.0.0", RuntimeApiVersion: "v1",
 	}, nil
 }
 
 // Status takes no time, for the same reason as Version.
-func (r *runtimeService) Status(context.Context, bool) (*runtimeapi.StatusResponse, error) {
-	op := r.driver.call(fakeruntime.Call{Method: fakeruntime.Status})
+func (r *runtimeServer) Status(ctx context.Context, _ *runtimeapi.StatusRequest) (*runtimeapi.StatusResponse, error) {
+	op := r.driver.call(ctx, fakeruntime.Call{Method: fakeruntime.Status})
 	if op.Err != nil {
 		return nil, op.Err
 	}
@@ -54,53 +51,41 @@ func (r *runtimeService) Status(context.Context, bool) (*runtimeapi.StatusRespon
 	return &runtimeapi.StatusResponse{Status: status}, nil
 }
 
-func (r *runtimeService) RuntimeConfig(context.Context) (*runtimeapi.RuntimeConfigResponse, error) {
+func (r *runtimeServer) RuntimeConfig(context.Context,
+	*runtimeapi.RuntimeConfigRequest) (*runtimeapi.RuntimeConfigResponse, error) {
 	return &runtimeapi.RuntimeConfigResponse{
 		Linux: &runtimeapi.LinuxRuntimeConfiguration{CgroupDriver: runtimeapi.CgroupDriver_CGROUPFS},
 	}, nil
 }
 
-func (r *runtimeService) UpdateRuntimeConfig(context.Context, *runtimeapi.RuntimeConfig) error {
-	return nil
+func (r *runtimeServer) UpdateRuntimeConfig(context.Context,
+	*runtimeapi.UpdateRuntimeConfigRequest) (*runtimeapi.UpdateRuntimeConfigResponse, error) {
+	return &runtimeapi.UpdateRuntimeConfigResponse{}, nil
 }
 
 // UpdateContainerResources stores nothing: the status of a container has no resources, so the
 // kubelet shows those that it has set (pkg/kubelet/kuberuntime/kuberuntime_container.go,
 // toKubeContainerStatus).
-func (r *runtimeService) UpdateContainerResources(_ context.Context, id string,
-	_ *runtimeapi.ContainerResources) error {
-	return r.driver.call(fakeruntime.Call{Method: fakeruntime.UpdateContainerResources, ContainerID: id}).Err
+func (r *runtimeServer) UpdateContainerResources(ctx context.Context,
+	q *runtimeapi.UpdateContainerResourcesRequest) (*runtimeapi.UpdateContainerResourcesResponse, error) {
+	op := r.driver.call(ctx, fakeruntime.Call{Method: fakeruntime.UpdateContainerResources, ContainerID: q.ContainerId})
+	return &runtimeapi.UpdateContainerResourcesResponse{}, op.Err
 }
 
-func (r *runtimeService) UpdatePodSandboxResources(context.Context,
+func (r *runtimeServer) UpdatePodSandboxResources(context.Context,
 	*runtimeapi.UpdatePodSandboxResourcesRequest) (*runtimeapi.UpdatePodSandboxResourcesResponse, error) {
 	return &runtimeapi.UpdatePodSandboxResourcesResponse{}, nil
-}
-
-func (r *runtimeService) ReopenContainerLog(context.Context, string) error { return nil }
-
-func (r *runtimeService) ContainerStats(context.Context, string) (*runtimeapi.ContainerStats, error) {
-	return nil, errNoStats
 }
 
 // ListContainerStats returns no statistics. The kubelet asks for those of a pod before it decreases
 // a memory limit, and finds no container that uses more memory
 // (pkg/kubelet/kuberuntime/kuberuntime_manager.go, validateMemoryResizeAction).
-func (r *runtimeService) ListContainerStats(_ context.Context,
-	filter *runtimeapi.ContainerStatsFilter) ([]*runtimeapi.ContainerStats, error) {
-	if filter.GetPodSandboxId() == "" {
+func (r *runtimeServer) ListContainerStats(_ context.Context,
+	q *runtimeapi.ListContainerStatsRequest) (*runtimeapi.ListContainerStatsResponse, error) {
+	if q.Filter.GetPodSandboxId() == "" {
 		return nil, errNoStats
 	}
-	return nil, nil
-}
-
-func (r *runtimeService) PodSandboxStats(context.Context, string) (*runtimeapi.PodSandboxStats, error) {
-	return nil, errNoStats
-}
-
-func (r *runtimeService) ListPodSandboxStats(context.Context,
-	*runtimeapi.PodSandboxStatsFilter) ([]*runtimeapi.PodSandboxStats, error) {
-	return nil, errNoStats
+	return &runtimeapi.ListContainerStatsResponse{}, nil
 }
 
 // podOfFilter returns the pod UID that a list call selects, or an empty string.

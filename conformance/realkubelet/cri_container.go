@@ -15,19 +15,18 @@ import (
 	"probesim.dev/internal/podutil"
 )
 
-func (r *runtimeService) CreateContainer(_ context.Context, sandboxID string, config *runtimeapi.ContainerConfig,
-	sandbox *runtimeapi.PodSandboxConfig) (string, error) {
-	op := r.driver.call(fakeruntime.Call{
-		Method: fakeruntime.CreateContainer, SandboxID: sandboxID, PodUID: sandbox.Metadata.Uid,
+func (r *runtimeServer) CreateContainer(ctx context.Context,
+	q *runtimeapi.CreateContainerRequest) (*runtimeapi.CreateContainerResponse, error) {
+	config, sandbox := q.Config, q.SandboxConfig
+	p := r.driver.submit(callUntil(ctx, fakeruntime.Call{
+		Method: fakeruntime.CreateContainer, SandboxID: q.PodSandboxId, PodUID: sandbox.Metadata.Uid,
 		Name: config.Metadata.Name, Attempt: int(config.Metadata.Attempt), Image: config.Image.GetImage(),
 		StopSignal: stopSignal(config.GetStopSignal()),
-	})
-	if op.Err != nil {
-		return "", op.Err
-	}
-	r.configs.instances.set(op.ID, r.driver.instance(op.ID))
-	r.configs.containers.set(op.ID, config)
-	return op.ID, writeLog(filepath.Join(sandbox.LogDirectory, config.LogPath))
+	}))
+	r.configs.containers.set(p.id, config)
+	r.configs.logs.set(p.id, filepath.Join(sandbox.LogDirectory, config.LogPath))
+	op := p.wait()
+	return &runtimeapi.CreateContainerResponse{ContainerId: op.ID}, op.Err
 }
 
 // defaultStopSignal is SIGTERM. Older releases name it without the prefix SIGNAL_.
@@ -51,27 +50,39 @@ func writeLog(path string) error {
 	return os.WriteFile(path, nil, 0o600)
 }
 
-func (r *runtimeService) StartContainer(_ context.Context, id string) error {
-	return r.driver.call(fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: id}).Err
+func (r *runtimeServer) StartContainer(ctx context.Context,
+	q *runtimeapi.StartContainerRequest) (*runtimeapi.StartContainerResponse, error) {
+	call := fakeruntime.Call{Method: fakeruntime.StartContainer, ContainerID: q.ContainerId}
+	p := r.driver.submit(callUntil(ctx, call))
+	if err := writeLog(r.configs.logs.get(q.ContainerId)); err != nil {
+		return nil, err
+	}
+	op := p.wait()
+	return &runtimeapi.StartContainerResponse{}, op.Err
 }
 
 // StopContainer returns when the process has ended.
-func (r *runtimeService) StopContainer(_ context.Context, id string, grace int64) error {
-	labels := r.configs.containers.get(id).GetLabels()
-	return r.driver.call(fakeruntime.Call{
-		Method: fakeruntime.StopContainer, ContainerID: id, GraceSeconds: grace,
+func (r *runtimeServer) StopContainer(ctx context.Context,
+	q *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
+	labels := r.configs.containers.get(q.ContainerId).GetLabels()
+	op := r.driver.call(ctx, fakeruntime.Call{
+		Method: fakeruntime.StopContainer, ContainerID: q.ContainerId, GraceSeconds: q.Timeout,
 		StopReason: r.stopReason(containerKey{labels[kubetypes.KubernetesPodUIDLabel],
 			labels[kubetypes.KubernetesContainerNameLabel]}),
-	}).Err
+	})
+	return &runtimeapi.StopContainerResponse{}, op.Err
 }
 
-func (r *runtimeService) RemoveContainer(_ context.Context, id string) error {
-	return r.driver.call(fakeruntime.Call{Method: fakeruntime.RemoveContainer, ContainerID: id}).Err
+func (r *runtimeServer) RemoveContainer(ctx context.Context,
+	q *runtimeapi.RemoveContainerRequest) (*runtimeapi.RemoveContainerResponse, error) {
+	op := r.driver.call(ctx, fakeruntime.Call{Method: fakeruntime.RemoveContainer, ContainerID: q.ContainerId})
+	return &runtimeapi.RemoveContainerResponse{}, op.Err
 }
 
-func (r *runtimeService) ListContainers(_ context.Context, filter *runtimeapi.ContainerFilter) ([]*runtimeapi.Container,
-	error) {
-	op := r.driver.call(fakeruntime.Call{
+func (r *runtimeServer) ListContainers(ctx context.Context,
+	q *runtimeapi.ListContainersRequest) (*runtimeapi.ListContainersResponse, error) {
+	filter := q.Filter
+	op := r.driver.call(ctx, fakeruntime.Call{
 		Method:  fakeruntime.ListContainers,
 		PodUID:  podOfFilter(filter.GetLabelSelector()),
 		Running: filter.GetState() != nil && filter.GetState().State == runtimeapi.ContainerState_CONTAINER_RUNNING,
@@ -79,14 +90,14 @@ func (r *runtimeService) ListContainers(_ context.Context, filter *runtimeapi.Co
 	if op.Err != nil {
 		return nil, op.Err
 	}
-	list := make([]*runtimeapi.Container, 0, len(op.Containers))
+	list := &runtimeapi.ListContainersResponse{}
 	for _, c := range op.Containers {
 		if filter.GetId() != "" && filter.GetId() != c.ID ||
 			filter.GetPodSandboxId() != "" && filter.GetPodSandboxId() != c.SandboxID {
 			continue
 		}
 		config := r.configs.containers.get(c.ID)
-		list = append(list, &runtimeapi.Container{
+		list.Containers = append(list.Containers, &runtimeapi.Container{
 			Id: c.ID, PodSandboxId: c.SandboxID, Metadata: config.GetMetadata(), Image: config.GetImage(),
 			ImageRef: c.Image, ImageId: c.Image, State: containerState(c), CreatedAt: r.driver.wallNanos(c.CreatedAt),
 			Labels: config.GetLabels(), Annotations: config.GetAnnotations(),
@@ -95,18 +106,13 @@ func (r *runtimeService) ListContainers(_ context.Context, filter *runtimeapi.Co
 	return list, nil
 }
 
-func (r *runtimeService) ContainerStatus(_ context.Context, id string, _ bool) (*runtimeapi.ContainerStatusResponse,
-	error) {
-	config := r.configs.containers.get(id)
-	if calledBy("containerGC).evictContainers") {
-		r.driver.turn("container GC", config.GetLabels()[kubetypes.KubernetesPodUIDLabel]+"/"+
-			config.GetMetadata().GetName())
-	}
-	op := r.driver.call(fakeruntime.Call{Method: fakeruntime.ContainerStatus, ContainerID: id})
+func (r *runtimeServer) ContainerStatus(ctx context.Context,
+	q *runtimeapi.ContainerStatusRequest) (*runtimeapi.ContainerStatusResponse, error) {
+	op := r.driver.call(ctx, fakeruntime.Call{Method: fakeruntime.ContainerStatus, ContainerID: q.ContainerId})
 	if op.Err != nil {
 		return nil, op.Err
 	}
-	c := op.Containers[0]
+	c, config := op.Containers[0], r.configs.containers.get(q.ContainerId)
 	status := &runtimeapi.ContainerStatus{
 		Id: c.ID, Metadata: config.GetMetadata(), State: containerState(c), CreatedAt: r.driver.wallNanos(c.CreatedAt),
 		Image: config.GetImage(), ImageRef: c.Image, ImageId: c.Image, Labels: config.GetLabels(),

@@ -8,39 +8,36 @@ import (
 	"probesim.dev/fakeruntime"
 )
 
-func (r *runtimeService) RunPodSandbox(_ context.Context, config *runtimeapi.PodSandboxConfig, _ string) (string,
-	error) {
-	op := r.driver.call(fakeruntime.Call{
-		Method: fakeruntime.RunPodSandbox, PodUID: config.Metadata.Uid, Attempt: int(config.Metadata.Attempt),
+func (r *runtimeServer) RunPodSandbox(ctx context.Context,
+	q *runtimeapi.RunPodSandboxRequest) (*runtimeapi.RunPodSandboxResponse, error) {
+	op := r.driver.call(ctx, fakeruntime.Call{
+		Method: fakeruntime.RunPodSandbox, PodUID: q.Config.Metadata.Uid, Attempt: int(q.Config.Metadata.Attempt),
 	})
-	if op.Err != nil {
-		return "", op.Err
-	}
-	r.configs.sandboxes.set(op.ID, config)
-	return op.ID, nil
-}
-
-func (r *runtimeService) StopPodSandbox(_ context.Context, id string) error {
-	if calledBy("containerGC).evictSandboxes") {
-		r.driver.turn("sandbox GC", r.configs.sandboxes.get(id).GetMetadata().GetUid())
-	}
-	return r.driver.call(fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: id}).Err
-}
-
-func (r *runtimeService) RemovePodSandbox(_ context.Context, id string) error {
-	op := r.driver.call(fakeruntime.Call{Method: fakeruntime.RemovePodSandbox, SandboxID: id})
 	if op.Err == nil {
-		r.configs.sandboxes.remove(id)
+		r.configs.sandboxes.set(op.ID, q.Config)
 	}
-	return op.Err
+	return &runtimeapi.RunPodSandboxResponse{PodSandboxId: op.ID}, op.Err
 }
 
-func (r *runtimeService) PodSandboxStatus(_ context.Context, id string, _ bool) (*runtimeapi.PodSandboxStatusResponse,
-	error) {
-	if calledBy("GenericPLEG).Relist") {
-		r.driver.turn("relist", r.configs.sandboxes.get(id).GetMetadata().GetUid())
+func (r *runtimeServer) StopPodSandbox(ctx context.Context,
+	q *runtimeapi.StopPodSandboxRequest) (*runtimeapi.StopPodSandboxResponse, error) {
+	op := r.driver.call(ctx, fakeruntime.Call{Method: fakeruntime.StopPodSandbox, SandboxID: q.PodSandboxId})
+	return &runtimeapi.StopPodSandboxResponse{}, op.Err
+}
+
+func (r *runtimeServer) RemovePodSandbox(ctx context.Context,
+	q *runtimeapi.RemovePodSandboxRequest) (*runtimeapi.RemovePodSandboxResponse, error) {
+	op := r.driver.call(ctx, fakeruntime.Call{Method: fakeruntime.RemovePodSandbox, SandboxID: q.PodSandboxId})
+	if op.Err == nil {
+		r.configs.sandboxes.remove(q.PodSandboxId)
 	}
-	op := r.driver.call(fakeruntime.Call{Method: fakeruntime.PodSandboxStatus, SandboxID: id})
+	return &runtimeapi.RemovePodSandboxResponse{}, op.Err
+}
+
+func (r *runtimeServer) PodSandboxStatus(ctx context.Context,
+	q *runtimeapi.PodSandboxStatusRequest) (*runtimeapi.PodSandboxStatusResponse, error) {
+	id := q.PodSandboxId
+	op := r.driver.call(ctx, fakeruntime.Call{Method: fakeruntime.PodSandboxStatus, SandboxID: id})
 	if op.Err != nil {
 		return nil, op.Err
 	}
@@ -52,12 +49,10 @@ func (r *runtimeService) PodSandboxStatus(_ context.Context, id string, _ bool) 
 	}}, nil
 }
 
-func (r *runtimeService) ListPodSandbox(_ context.Context,
-	filter *runtimeapi.PodSandboxFilter) ([]*runtimeapi.PodSandbox, error) {
-	if calledBy("GenericPLEG).Relist") {
-		r.driver.turn("relist", "begin")
-	}
-	op := r.driver.call(fakeruntime.Call{
+func (r *runtimeServer) ListPodSandbox(ctx context.Context,
+	q *runtimeapi.ListPodSandboxRequest) (*runtimeapi.ListPodSandboxResponse, error) {
+	filter := q.Filter
+	op := r.driver.call(ctx, fakeruntime.Call{
 		Method: fakeruntime.ListPodSandbox,
 		PodUID: podOfFilter(filter.GetLabelSelector()),
 		Ready:  filter.GetState() != nil && filter.GetState().State == runtimeapi.PodSandboxState_SANDBOX_READY,
@@ -65,13 +60,13 @@ func (r *runtimeService) ListPodSandbox(_ context.Context,
 	if op.Err != nil {
 		return nil, op.Err
 	}
-	list := make([]*runtimeapi.PodSandbox, 0, len(op.Sandboxes))
+	list := &runtimeapi.ListPodSandboxResponse{}
 	for _, s := range op.Sandboxes {
 		if filter.GetId() != "" && filter.GetId() != s.ID {
 			continue
 		}
 		config := r.configs.sandboxes.get(s.ID)
-		list = append(list, &runtimeapi.PodSandbox{
+		list.Items = append(list.Items, &runtimeapi.PodSandbox{
 			Id: s.ID, Metadata: config.GetMetadata(), State: sandboxState(s), Labels: config.GetLabels(),
 			CreatedAt: r.driver.wallNanos(s.CreatedAt), Annotations: config.GetAnnotations(),
 		})

@@ -6,7 +6,8 @@
 //
 // Everything behind kubelet.NewMainKubelet and Run is real: the sync loop, the pod workers, the
 // PLEG, the prober, the status manager and the rest, with their goroutines, tickers and channels.
-// kubelet.go replaces the node: the container runtime (cri*.go), the API server (podapi.go,
+// The kubelet's own CRI clients reach the container runtime (criclient.go, crirecords.go).
+// kubelet.go replaces the node: that runtime (cri*.go), the API server (podapi.go,
 // client.go, podsource.go), the recorder of events (events.go), cAdvisor, cgroups, mounts and the
 // file system of containers.
 //

@@ -2,6 +2,7 @@ package realkubelet
 
 import (
 	"errors"
+	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,7 @@ type driver struct {
 	runtime   *fakeruntime.Runtime
 	completed []*fakeruntime.Op // calls that wait for their release
 	waiting   map[*waiter]struct{}
+	sockets   []net.Conn  // connections to the runtime
 	apiDown   atomic.Bool // the API server is unreachable
 	over      bool
 }
@@ -61,6 +63,19 @@ func (d *driver) stepClock(by time.Duration) {
 // wallNanos converts a time on the node's wall clock (fakeruntime.Runtime.Wall) to nanoseconds
 // since 1970.
 func (d *driver) wallNanos(t virtual.Wall) int64 { return d.epoch.Add(t.Offset()).UnixNano() }
+
+// setHealth sets the health of the runtime. Its connections end when it goes down.
+func (d *driver) setHealth(h fakeruntime.Health) {
+	d.change(func(r *fakeruntime.Runtime, now virtual.Time) {
+		r.SetHealth(now, h)
+		if h.Down {
+			for _, s := range d.sockets {
+				s.Close()
+			}
+			d.sockets = nil
+		}
+	})
+}
 
 // cancelProbes ends the commands of probes in a pod.
 func (d *driver) cancelProbes(podUID string) {

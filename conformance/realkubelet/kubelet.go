@@ -10,7 +10,6 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
-	cri "k8s.io/cri-api/pkg/apis"
 	"k8s.io/kubernetes/pkg/capabilities"
 	"k8s.io/kubernetes/pkg/kubelet"
 	kubetypes "k8s.io/kubernetes/pkg/kubelet/types"
@@ -31,18 +30,17 @@ const (
 
 // environment is everything that the kubelet works with.
 type environment struct {
-	root     string // directory for the kubelet's files
-	mounter  mount.Interface
-	client   kubernetes.Interface
-	runtime  cri.RuntimeService
-	images   cri.ImageManagerService
-	recorder record.EventRecorderLogger
-	pods     *podSource
-	network  *network
-	workers  *workers
-	waits    *waits
-	config   kubeletconfig.Config
-	conn     *connection
+	root    string // directory for the kubelet's files
+	mounter mount.Interface
+	client  kubernetes.Interface
+	runtime *runtimeServer
+	events  *eventRecorder
+	pods    *podSource
+	network *network
+	workers *workers
+	waits   *waits
+	config  kubeletconfig.Config
+	conn    *connection
 }
 
 // startKubelet creates a kubelet and runs it until ctx is done.
@@ -59,8 +57,16 @@ func startKubelet(ctx context.Context, o environment) (*runningKubelet, error) {
 	shutdowns := make(chan bool, 1)
 	kubeletapi.SetSystemBus(shutdowns)
 	latency := util.NewPodStartupLatencyTracker()
-	pods := kubeletapi.NewPodConfig(o.recorder, latency)
+	pods := kubeletapi.NewPodConfig(o.events, latency)
 	deps := dependencies(ctx, o)
+	if err := dialCRI(ctx, &criServer{o.conn, o.runtime, &imageServer{driver: o.conn, workers: o.workers}}, settings,
+		deps); err != nil {
+		return nil, err
+	}
+	deps.RemoteRuntimeService = &recordingRuntime{
+		deps.RemoteRuntimeService, o.conn, o.runtime.configs, o.runtime.probes,
+	}
+	deps.RemoteImageService = &recordingImages{deps.RemoteImageService, o.events}
 	deps.PodConfig, deps.PodStartupLatencyTracker = pods, latency
 	k, err := kubeletapi.NewKubelet(ctx, settings, deps, nodeName, net.ParseIP(nodeIP), o.root)
 	if err != nil {
@@ -94,15 +100,13 @@ func dependencies(ctx context.Context, o environment) *kubelet.Dependencies {
 		OOMAdjuster:               oom.NewFakeOOMAdjuster(),
 		OSInterface:               &logFiles{},
 		Subpather:                 &subpath.FakeSubpath{},
-		RemoteRuntimeService:      o.runtime,
-		RemoteImageService:        o.images,
 		NodeStartupLatencyTracker: kubeletapi.NewNodeStartupLatencyTracker(ctx),
 		// With this type of recorder the kubelet does not read the kernel log, which would be real
 		// input (pkg/kubelet/oom/oom_watcher_linux.go, NewWatcher).
 		Recorder:      &record.FakeRecorder{},
 		VolumePlugins: volumePlugins(o.conn),
 	}
-	deps.TracerProvider = tracerProvider{deps: deps, recorder: o.recorder}
+	deps.TracerProvider = tracerProvider{deps: deps, recorder: o.events}
 	return deps
 }
 

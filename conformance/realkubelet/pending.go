@@ -15,6 +15,7 @@ type waiter struct {
 type pending struct {
 	*waiter
 	conn        *connection
+	id          string          // of the object that the call creates
 	accepted    bool            // the program has accepted a connection
 	frozenUntil virtual.Time    // when the answering program thaws; 0 if it is not frozen
 	secure      bool            // the client speaks TLS

@@ -64,17 +64,14 @@ func (n *node) launch() {
 	n.mu.Lock()
 	n.workers, n.first = append(n.workers, goroutines), first
 	n.mu.Unlock()
-	runtime := &runtimeService{
-		driver: n.conn, configs: n.configs, workers: goroutines, probes: probes, stopReason: events.kills.get,
-	}
+	runtime := &runtimeServer{driver: n.conn, configs: n.configs, probes: probes, stopReason: events.kills.get}
 	ctx, cancel := context.WithCancel(n.ctx)
 	n.cancel = cancel
 	ctx = kubeletapi.WithLogger(ctx,
 		logr.New(triggerLog{conn: n.conn, recorder: n.recorder, workers: first, turns: n.turns}))
 	k, err := startKubelet(ctx, environment{
 		root: n.root, mounter: n.mounter, client: n.api.client(n.conn), runtime: runtime,
-		images: &imageService{runtime: runtime, events: events},
-		config: n.config, recorder: events, pods: events.pods, network: network, workers: goroutines, conn: n.conn,
+		config: n.config, events: events, pods: events.pods, network: network, workers: goroutines, conn: n.conn,
 		waits: &waits{n.conn, n.recorder},
 	})
 	if n.kubelet = k; err != nil && n.err == nil {

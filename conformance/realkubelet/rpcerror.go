@@ -10,7 +10,7 @@ import (
 // rpcCodes are the status codes that the kubelet distinguishes (k8s.io/cri-api pkg/errors,
 // IsNotFound).
 var rpcCodes = []codes.Code{codes.NotFound, codes.Unknown, codes.Canceled, codes.FailedPrecondition,
-	codes.InvalidArgument, codes.Unavailable}
+	codes.InvalidArgument, codes.Unavailable, codes.DeadlineExceeded}
 
 // asStatus converts an error with the text of a gRPC status to this status.
 func asStatus(err error) error {

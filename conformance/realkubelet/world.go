@@ -126,7 +126,7 @@ func (w *world) SetAPIDown(down bool) {
 }
 
 func (w *world) SetRuntimeHealth(h fakeruntime.Health) {
-	w.driver.change(func(r *fakeruntime.Runtime, now virtual.Time) { r.SetHealth(now, h) })
+	w.driver.setHealth(h)
 }
 
 // StepClock requires a program that was built with the overlay.
