@@ -2,6 +2,7 @@ package incident
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,6 +35,7 @@ type describedContainer struct {
 	facts containerFacts
 	spec  v1.Container
 	init  bool
+	whole bool // the text has the fields before and behind those of its probes
 }
 
 var (
@@ -207,6 +209,8 @@ func (d *describeReader) containerField(key, value string, at Place) {
 	word, rest, _ := strings.Cut(strings.TrimSpace(value), " ")
 	d.state = nil
 	switch key {
+	case "Environment", "Mounts":
+		d.c.whole = d.c.whole || d.c.facts["Restart Count"] != nil
 	case "State", "Last State":
 		d.beginState(key, word, rest, at)
 	case "Image":
@@ -257,7 +261,7 @@ func (d *describeReader) stateField(key, value string, at Place) {
 	case "Message":
 		f.Message = value
 	case "Exit Code":
-		f.setExit(strings.TrimPrefix(value, "-"))
+		f.setExit(value)
 	case "Started":
 		f.When = second(describeTime(value))
 	case "Finished":
@@ -273,8 +277,8 @@ var (
 
 // setExit sets the exit code, if a word is one.
 func (f *Fact) setExit(code string) {
-	if isNumber(code) {
-		f.ExitCode, f.ExitKnown = int32(min(count0(code), 255)), true
+	if n, err := strconv.ParseInt(code, 10, 32); err == nil { // Windows has large and negative ones
+		f.ExitCode, f.ExitKnown = int32(n), true
 	}
 }
 
@@ -308,6 +312,11 @@ func (t *textReader) endDescribe() {
 	if t.describe = nil; p != nil && !empty {
 		pod.Name, pod.Namespace = p.Name, p.Namespace
 		t.setObject(p, pod, true)
+		for _, c := range d.containers {
+			if c.whole {
+				p.Described = append(p.Described, c.spec.Name)
+			}
+		}
 		t.addStatus(p, facts, d.at, FromDescribe, seen)
 	}
 }

@@ -151,7 +151,7 @@ func (e *evidence) finish() {
 	for _, f := range slices.Backward(e.ends) {
 		if f.ExitKnown || f.Reason != "" {
 			e.end, e.life, e.exits = f, life(f), f.ExitKnown
-			e.signalled = f.ExitKnown && (f.ExitCode == sigkill || f.ExitCode == sigterm)
+			e.signalled = f.ExitKnown && slices.Contains([]int32{sigkill, sigterm, controlC}, f.ExitCode)
 			break
 		}
 	}
@@ -176,6 +176,13 @@ func (e *evidence) setSpec() {
 			c.StartupProbe != nil
 		return c.Name == e.name && !sidecar
 	})
+}
+
+// probeless reports whether a description shows all fields of the container, and no probe that
+// kills.
+func (e *evidence) probeless() bool {
+	return !e.init && slices.Contains(e.pod.Described, e.name) && e.probe(trace.Liveness) == nil &&
+		e.probe(trace.Startup) == nil && e.killer == nil && e.kills() == 0
 }
 
 // probe returns a probe of the container, or nil if it has none or the facts do not show it.

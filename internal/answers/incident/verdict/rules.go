@@ -47,6 +47,8 @@ func judge(e *evidence) *ruling {
 			r.words = "open code"
 		case len(e.failed(r.probe)) > 0:
 			r.words = "open failures"
+		case e.probeless():
+			r.words, r.others = "open restarts without probes", nil
 		default:
 			r.words = "open restarts"
 		}
@@ -175,10 +177,12 @@ func (e *evidence) survived() *incident.Fact {
 	return nil
 }
 
-// The exit codes of programs that SIGKILL and SIGTERM end.
+// The exit codes of programs that SIGKILL and SIGTERM end, and of one that Windows tells to stop
+// (STATUS_CONTROL_C_EXIT, 0xC000013A).
 const (
-	sigkill = 137
-	sigterm = 143
+	sigkill  = 137
+	sigterm  = 143
+	controlC = -0x3FFFFEC6
 )
 
 // starved: the container ended because the kernel killed one of its processes, or because its node
@@ -480,7 +484,9 @@ func probeExcluded(e *evidence) *ruling {
 	r := certain(OwnExit, e.end)
 	probes, early := e.excluded()
 	switch {
-	case probes == 0 && e.complete:
+	case probes == 0 && !e.complete && e.signalled && e.probeless():
+		return certain(Unknown, e.end).open().saying("open stopped")
+	case probes == 0 && (e.complete || e.probeless()):
 		r.detail = "It has neither a liveness nor a startup probe, so no probe can restart it."
 	case probes > 0 && len(early) == probes:
 		r.detail = "No probe did it: " + strings.Join(early, ", and ") + "."
