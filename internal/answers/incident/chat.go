@@ -12,23 +12,28 @@ import (
 // events. They are the anchors of lines that no command prints: a person's own table, or a line of
 // a chat. A weak one needs a reason beside it.
 var spoken = regexp.MustCompile(
-	`(?P<Unhealthy>(?:Liveness|Readiness|Startup) probe (?:failed|errored)(?::|$)|` +
+	`(?P<Unhealthy>(?:Liveness|Readiness|Startup) probe (?:failed|errored|warning)(?::|$)|` +
 		`(?:liveness|readiness|startup) probe failed:)` +
 		`|(?P<weakUnhealthy>(?:Liveness|Readiness|Startup) probe (?:failed|errored))` +
-		`|(?P<BackOff>Back-off (?:restarting failed container|pulling image))` +
+		`|(?P<BackOff>Back-off (?:restarting failed (?:docker )?container|pulling image))` +
+		`|(?P<FailedSync>Error syncing pod, skipping: )|(?P<FailedHook>(?:Exec|Http) lifecycle hook \()` +
+		`|(?P<SandboxChanged>Pod sandbox changed, it will be killed)` +
+		`|(?P<FailedScheduling>\d+/\d+ nodes are available: \d+ (?:Insufficient|Too many|node\(s\)) )` +
 		`|(?P<FailedPostStartHook>FailedPostStartHook)` +
 		`|(?P<Killing>[Cc]ontainer [a-z0-9][-a-z0-9]* (?:failed (?:liveness|startup) probe|` +
 		`definition changed|resize requires restart))` +
 		`|(?P<Failed>(?:secrets?|configmaps?) "[^"]+" not found|couldn't find key \S+ in )` +
 		`|(?P<Evicted>The node was low on resource: )|(?P<Preempting>Preempted in order to admit critical pod)` +
 		`|(?P<weakFailed>Failed to pull image)|(?P<weakKilling>Stopping container )` +
+		`|(?P<Scheduled>^\s*Successfully assigned [a-z0-9][-a-z0-9]*/\S+ to \S+$)` +
+		`|(?P<Created>^\s*Created container [a-z0-9][-a-z0-9]*$)|(?P<Started>^\s*Started container [a-z0-9][-a-z0-9]*$)` +
 		`|(?P<weakCreated>Created container)|(?P<weakStarted>Started container)` +
 		`|(?P<weakScheduled>Successfully assigned )` +
 		`|(?P<weakPulled>Container image |Successfully pulled image )|(?P<weakPulling>Pulling image )`)
 
 // hints are parts of what spoken matches: a search for them costs less.
 var hints = []string{" probe ", "ontainer", "ack-off", "mage ", " assigned ", "PostStartHook", "not found", "find key",
-	"low on resource", "Preempted in"}
+	"low on resource", "Preempted in", " syncing ", " hook ", "sandbox", "nodes are"}
 
 // spokenIn returns where the words of a message begin in a line, or -1, and the reason of its
 // event.
@@ -87,6 +92,9 @@ func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
 		name = m[1]
 	}
 	left.namespace, left.name = "", name
+	if m := keyedPod.FindStringSubmatch(line[:start]); m != nil {
+		left.name, left.namespace = m[1], m[2]
+	}
 	t.place(f, left)
 	return true
 }
@@ -143,12 +151,15 @@ var (
 	// waits: alerts have them, and metrics.
 	namedPod = regexp.MustCompile(`\b[Pp]od[ "=:/]+(?:([a-z0-9][-a-z0-9]*)/)?([a-z0-9][-a-z0-9.]*[a-z0-9])"?(?: \(([a-z0-9][-a-z0-9]*)\))?`)
 	namedIn  = regexp.MustCompile(`\b(namespace|container)[ "=:/]+([a-z0-9][-a-z0-9]*)`)
+	// keyedPod matches the keys of a pod and its namespace before a message.
+	keyedPod = regexp.MustCompile(`\bpod=([a-z0-9][-a-z0-9.]*)(?: (?:ns|namespace)=([a-z0-9][-a-z0-9]*))?`)
 	waitsFor = regexp.MustCompile(`\b(CrashLoopBackOff|ErrImagePull|ImagePullBackOff|InvalidImageName|ErrImageNeverPull|` +
-		`CreateContainerConfigError|CreateContainerError|RunContainerError|PostStartHookError|OOMKilled)\b`)
+		`CreateContainerConfigError|CreateContainerError|RunContainerError|PostStartHookError|OOMKilled)\b|` +
+		`to be running, status is Pending$`)
 )
 
 // waits are parts of what waitsFor matches: a search for them costs less.
-var waits = []string{"BackOff", "ErrImage", "ImageName", "Error", "OOMKilled"}
+var waits = []string{"BackOff", "ErrImage", "ImageName", "Error", "OOMKilled", "is Pending"}
 
 // spokenState reads a line that says of a named pod why a container of it waits or ended.
 func (t *textReader) spokenState(line string, at Place) bool {
@@ -167,7 +178,8 @@ func (t *textReader) spokenState(line string, at Place) bool {
 	for _, m := range namedIn.FindAllStringSubmatch(line, 10) {
 		in[m[1]] = cmp.Or(in[m[1]], m[2])
 	}
-	f := &Fact{Place: at, Source: FromText, Kind: Waiting, Reason: line[why[0]:why[1]], Count: -1, Text: brief(line),
+	_, reason, _ := cutLast(" "+line[why[0]:why[1]], " ")
+	f := &Fact{Place: at, Source: FromText, Kind: Waiting, Reason: reason, Count: -1, Text: brief(line),
 		Pod: t.reader.pod(in["namespace"], m[2], "", at)}
 	if f.Container = in["container"]; f.Reason == "OOMKilled" {
 		f.Kind, f.Instance = Terminated, -1
@@ -190,7 +202,7 @@ var denied = regexp.MustCompile(
 	"(?i)\\b(?:not|no|never|without|if|whether|neither|nor|(?:is|was|does|did)n't)(?:\\s+\\S+){0,3}[\\s(*`\"']*$")
 
 // waitedFor matches a workload in the words of kubectl rollout status, of Helm and of others.
-var waitedFor = regexp.MustCompile(`(?i)\b(?:deployments?|statefulsets?|daemon ?sets?|jobs?)(?:\.\w+)?(?: is not ready: |[ "/]+)` +
+var waitedFor = regexp.MustCompile(`(?i)(?:^|[\s"'(])(?:deployments?|statefulsets?|daemon ?sets?|jobs?)(?:\.\w+)?(?: is not ready: |[ "/]+)` +
 	`(?:([a-z0-9][-a-z0-9]*)/)?([a-z0-9][-a-z0-9.]*[a-z0-9])\b`)
 
 // WaitsFor returns the namespace and the name of a workload in the lines that were not read, or
@@ -198,7 +210,7 @@ var waitedFor = regexp.MustCompile(`(?i)\b(?:deployments?|statefulsets?|daemon ?
 func (r *Recording) WaitsFor() (namespace, name string) {
 	for _, u := range r.Unread {
 		for _, m := range waitedFor.FindAllStringSubmatch(u.Text, 10) {
-			if m[1] != "" || strings.ContainsAny(m[0], `"/:`) {
+			if strings.ContainsAny(m[2], lower) && (m[1] != "" || strings.ContainsAny(m[0], `"/:`)) {
 				return m[1], m[2]
 			}
 		}

@@ -42,8 +42,9 @@ var (
 	// with k8s before it in dockershim and CRI-O.
 	sandboxName = regexp.MustCompile(`(?:^|[^-._a-z0-9])(?:k8s_)?([a-z0-9][-a-z0-9.]*)_([a-z0-9][-a-z0-9]*)_` +
 		`[0-9a-f]{8}-[-0-9a-f]{27}_\d`)
-	// the old form, and today's
-	podRef = regexp.MustCompile(podName.String() + `|([a-z0-9][-a-z0-9]*)/([a-z0-9][-a-z0-9.]*)`)
+	// the old form, with or without the UID, and today's
+	podRef = regexp.MustCompile(`(?:^|[^-._a-z0-9])([a-z0-9][-a-z0-9.]*)_([a-z0-9][-a-z0-9]*)(?:\(([^)]*))?` +
+		`|([a-z0-9][-a-z0-9]*)/([a-z0-9][-a-z0-9.]*)`)
 	plegOf = regexp.MustCompile(`(?:"?ID"?:"?([^",\s]*)"?,?\s*)?"?Type"?:"?(\w+)"?,?\s*"?Data"?:"?(\w*)`)
 	// keyValue matches a key with its value: a quoted one, one of several lines, an object or a
 	// list, or a word.
@@ -56,6 +57,9 @@ var (
 	oldLines = []*regexp.Regexp{
 		oldProbe,
 		regexp.MustCompile(`^(?P<title>SyncLoop \(container unhealthy\)): "(?P<pods>[^"]*)`),
+		// manager.go of pkg/kubelet/dockertools at v0.19.0
+		regexp.MustCompile(`^pod "(?P<pods>[^"]*)" container "(?P<containerName>[^"]*)" (?P<title>is unhealthy) `),
+		regexp.MustCompile(`^(?P<title>[cC]reatePodSandbox for pod) "(?P<pods>[^"]*)" failed: (?P<err>.*)`),
 		regexp.MustCompile(`^(?P<title>SyncLoop \(PLEG\)): "(?P<pods>[^"]*)", event: (?P<event>.*)`),
 		regexp.MustCompile(`^(?P<title>Killing container) "(?P<containerID>[^"]*)" with (?:a )?(?P<gracePeriod>\d+)[ -]second`),
 		regexp.MustCompile(`^(?P<title>Error syncing pod) \S+ \("?(?P<pods>[^"]*?)"?\), skipping: (?P<err>.*)`),
@@ -216,6 +220,10 @@ func (t *textReader) klog(body string, when Moment, at Place, text string) {
 		return
 	case strings.HasPrefix(title, "Killing container"):
 		f.Kind, f.Reason, f.Message = Log, "Killing", "grace period "+values["gracePeriod"]+"s"
+	case title == "is unhealthy":
+		f.Kind, f.Reason, f.Message = Log, "Killing", body
+	case strings.HasPrefix(strings.ToLower(title), "createpodsandbox for pod"):
+		f.Kind, f.Reason, f.Message = Log, "CreatePodSandboxError", values["err"]
 	case title == "Message for Container of pod" || title == "Container failed liveness probe, will be restarted":
 		f.Kind, f.Reason, f.Message = Log, "Message", values["containerMessage"]
 	case values["backOff"] != "":

@@ -154,9 +154,9 @@ func (r *reader) readFile(f input.File) {
 		r.problem(Place{f.Name, 0}, true, "no event or pod was read; the file has only %s",
 			strings.Join(kinds[:min(len(kinds), 10)], ", "))
 	default:
-		r.problem(Place{f.Name, 0}, true, "nothing was read: the file has no events or pods (JSON from a line on "+
-			"that begins with {, YAML, or text of kubectl describe, kubectl get events or kubectl get pods), and no "+
-			"lines of a kubelet log about pods")
+		r.problem(Place{f.Name, 0}, true, "nothing was read: incident knows no line of the file. It reads events and "+
+			"pods (JSON from a line on that begins with {, YAML, or text of kubectl describe, kubectl get events or "+
+			"kubectl get pods), and some lines of a kubelet log about pods")
 	}
 }
 
@@ -218,6 +218,8 @@ func (r *reader) add(f *Fact) bool {
 		}
 		return false
 	}
+	// EventAggregatorByReasonMessageFunc in tools/record/events_cache.go of client-go v0.37.0
+	f.Message = strings.TrimPrefix(f.Message, "(combined from similar events): ")
 	if len(f.Message) > maxMessage {
 		f.Message = strings.ToValidUTF8(f.Message[:maxMessage], "")
 	}

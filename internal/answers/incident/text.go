@@ -66,6 +66,7 @@ func (t *textReader) line(line string, at Place) {
 	case t.eventRow(line, t.words, at) || t.podRow(line, t.words, at):
 	case !event.hasOutput(trimmed) && t.fieldLine(line, at):
 	case t.spokenEvent(line, t.words, at):
+	case strings.HasSuffix(trimmed, "status is Pending") && t.spokenState(line, at):
 	case event != nil && len(event.Message) <= maxMessage && !isAge(t.words[0].text): // otherwise a row that is cut off
 		t.continues(event, line)
 	case t.spokenEnd(line, at):

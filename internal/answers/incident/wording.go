@@ -44,11 +44,12 @@ type Cause string
 
 // The reasons of the end of a container. Others are empty.
 const (
-	ByLiveness Cause = "liveness"
-	ByStartup  Cause = "startup"
-	ByDeletion Cause = "deletion" // or another reason to stop the pod, or a sidecar at the end of its pod
-	ByHook     Cause = "hook"     // its postStart hook failed
-	ByChange   Cause = "change"   // its definition changed, or a resize needs a restart
+	ByLiveness  Cause = "liveness"
+	ByStartup   Cause = "startup"
+	ByDeletion  Cause = "deletion"  // or another reason to stop the pod, or a sidecar at the end of its pod
+	ByHook      Cause = "hook"      // its postStart hook failed
+	ByUnhealthy Cause = "unhealthy" // a kubelet of 2015 says so after a failure of any probe
+	ByChange    Cause = "change"    // its definition changed, or a resize needs a restart
 )
 
 // ParseKilling reads the message of a Killing event. Its texts have changed: "Killing container
@@ -61,7 +62,8 @@ func ParseKilling(message string) Cause {
 		text  string
 		cause Cause
 	}{{"failed startup probe", ByStartup}, {"failed liveness probe", ByLiveness},
-		{"is unhealthy, it will be killed", ByLiveness}, {"FailedPostStartHook", ByHook},
+		{"is unhealthy, it will be killed", ByLiveness}, {"is unhealthy (probe result", ByUnhealthy},
+		{"FailedPostStartHook", ByHook},
 		{"definition changed", ByChange}, {"hash changed", ByChange}, {"resize requires restart", ByChange},
 		{"Stopping container", ByDeletion}, {"Need to kill", ByDeletion}} {
 		if strings.Contains(message, words.text) {

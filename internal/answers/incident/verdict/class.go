@@ -29,10 +29,11 @@ const (
 	NoFile        Class = "file"          // that the command reads
 	Service       Class = "service"       // gRPC: unknown service, or no health service
 	NotServing    Class = "notServing"
-	Output        Class = "output" // of a command that failed
-	Empty         Class = "empty"  // a command failed without an output
-	Reset         Class = "reset"  // EOF, reset: a crash or another protocol
-	Ending        Class = "ending" // the container was ending: a result
+	Output        Class = "output"     // of a command that failed
+	NoPermission  Class = "permission" // of a command: for a file, or to do what it does
+	Empty         Class = "empty"      // a command failed without an output
+	Reset         Class = "reset"      // EOF, reset: a crash or another protocol
+	Ending        Class = "ending"     // the container was ending: a result
 	OtherFailure  Class = "other"
 )
 
@@ -124,6 +125,7 @@ var classes = []struct {
 		`^wget: .*timed out|i/o timeout`), NoAnswer},
 	{regexp.MustCompile(`^(Get|dial) |rpc error`), OtherFailure},
 	{regexp.MustCompile(`(?i)no such file or directory`), NoFile},
+	{regexp.MustCompile(`(?i)permission denied`), NoPermission},
 }
 
 // classify returns the class of the output of a failed probe.

@@ -31,7 +31,7 @@ type ruling struct {
 var rules = []func(*evidence) *ruling{
 	evicted, rejected, named, cannotStart, killed, replaced, starved, completed, nodeNotReady, notStopped, removed,
 	nodeGone, tooYoung, probeExcluded, inLog, fitsWindow, together, restarted, failing, notReady, gated, harmless,
-	waits, kubeletRestarted,
+	hookFailed, waits, kubeletRestarted,
 }
 
 func judge(e *evidence) *ruling {
@@ -534,6 +534,12 @@ func inLog(e *evidence) *ruling {
 	}
 	kill, backOff, sync := e.events["Killing"].fact, e.events["BackOff"].fact, e.lastSync("", "unhealthy")
 	switch {
+	case kill != nil && incident.ParseKilling(kill.Message) == incident.ByUnhealthy:
+		r := certain(Unknown, kill).saying("killed unhealthy")
+		if e.unready != nil {
+			r.of(trace.Readiness)
+		}
+		return r
 	// events had no reason up to 2015
 	case kill != nil && (kill.Source == incident.FromLog || e.count(Removed) == 0 && e.killer == nil):
 		return certain(LivenessProbe, kill).open(StartupProbe, Removed).saying("open deletion")
@@ -728,6 +734,18 @@ func (e *evidence) rare(f *failure) bool {
 	return known && f.count > 1 && time.Duration(f.count)*e.period(f.probe)*20 < apart.Least
 }
 
+// scattered reports whether the failures need not have been as many in a row as make a container not
+// ready: runs in between succeeded, or there are fewer.
+func (e *evidence) scattered(f *failure) bool {
+	if f.fact.AtLeast || f.fact.Source == incident.FromEvent {
+		return false
+	}
+	apart, known := span(f.fact)
+	p := e.probe(f.probe)
+	return known && f.count > 1 && time.Duration(f.count-1)*e.period(f.probe)*2 <= apart.Least ||
+		p != nil && total(e.failed(f.probe)) < int(p.FailureThreshold)
+}
+
 // notReady: the container runs, and its readiness probe fails.
 func notReady(e *evidence) *ruling {
 	f, from := e.unready, e.from
@@ -741,8 +759,11 @@ func notReady(e *evidence) *ruling {
 		if e.ready == "" {
 			r.likely()
 		}
-		if e.ready == "" && e.rare(f) {
+		switch {
+		case e.ready == "" && e.rare(f):
 			r.words = "now and then"
+		case e.ready == "" && e.scattered(f):
+			r.open(Nothing).saying("fails at times")
 		}
 		return r
 	case e.ready == "" || e.init:
@@ -829,6 +850,18 @@ func harmless(e *evidence) *ruling {
 	return nil
 }
 
+// hookFailed: a preStop hook, which the kubelet runs before it stops a container, or a hook of which
+// the text does not say which it is.
+func hookFailed(e *evidence) *ruling {
+	if f := e.events["FailedPreStopHook"].fact; f != nil {
+		return certain(Removed, f).likely().saying("preStop hook")
+	}
+	if f := e.events["FailedHook"].fact; f != nil {
+		return certain(Unknown, f).open().saying("hook failed")
+	}
+	return nil
+}
+
 // waits: for the volumes, the network or its init containers, or nobody knows.
 func waits(e *evidence) *ruling {
 	switch {
@@ -836,7 +869,7 @@ func waits(e *evidence) *ruling {
 		return certain(OwnExit, e.from).likely()
 	case e.count("Pulling") > e.count("Pulled") && e.count("Created") == 0 && !e.restarted():
 		return certain(Waiting, e.events["Pulling"].fact).likely().saying("pulls")
-	case e.from != nil && e.from.Kind == incident.Row && (e.state == "ContainerCreating" ||
+	case e.from != nil && (e.state == "ContainerCreating" ||
 		e.state == "PodInitializing" || e.state == "Pending"):
 		return certain(Waiting, e.from).open()
 	}

@@ -171,11 +171,18 @@ func (w *writer) setValues() {
 		"{code}", code, "{after}", after, "{message}", w.message(), "{state}", e.state,
 		"{podName}", cmp.Or(kubernetesName.FindString(name), "POD"),
 		"{namespace}", namespace, "{container}", container, "{previous}", previous}
-	waits := ""
+	unready := ""
+	if e.unready != nil && e.ready != "true" && !e.overSince(e.unready) {
+		unready = ", and so does its readiness probe: most likely it is not ready"
+	}
+	waits, hook := "", ""
+	if m := hookExit.FindStringSubmatch(cmp.Or(e.hook(), &incident.Fact{}).Message); m != nil {
+		hook = " with exit code " + m[1] + ": " + firstLine(strings.TrimSpace(m[2]), 120)
+	}
 	if e.state == "CrashLoopBackOff" {
 		waits = " and waits to start again (CrashLoopBackOff)"
 	}
-	list = append(list, "{waits}", waits)
+	list = append(list, "{waits}", waits, "{hook}", strings.TrimSuffix(hook, ": "), "{unready}", unready)
 	if t, has := e.events[Image]; has {
 		took, _ := span(t.fact)
 		list = append(list, "{tries}", often(t.count, took))
@@ -188,6 +195,14 @@ func (w *writer) setValues() {
 	}
 	// of equal ones, the first counts
 	w.values = strings.NewReplacer(append(list, "{image}", " of "+who, "{tries}", "")...)
+}
+
+// hookExit matches the exit code of a hook, with its output.
+var hookExit = regexp.MustCompile(`lifecycle hook .* exited with (\d+)(?:: ([^",]*))?`)
+
+// hook returns the event of a hook that failed, other than a postStart hook, or nil.
+func (e *evidence) hook() *incident.Fact {
+	return cmp.Or(e.events["FailedPreStopHook"].fact, e.events["FailedHook"].fact)
 }
 
 // suspect names the probe that may have killed the container.
@@ -242,6 +257,9 @@ func (w *writer) howOften() string {
 // rejection matches what is before the reason in a message of a controller.
 var rejection = regexp.MustCompile(`^(?:.*?pods "[^"]*" is forbidden: |Error creating: )`)
 
+// rpcCode matches what a client of gRPC writes before the words of an error.
+var rpcCode = regexp.MustCompile(`^(?:rpc error: )?code = \w+ desc = `)
+
 // message returns the words of the event or the status that proves a cause, behind a colon. Of
 // several of one reason, the longest: others may be cut.
 func (w *writer) message() (message string) {
@@ -265,10 +283,11 @@ func (w *writer) message() (message string) {
 		message = rejection.ReplaceAllString(strings.Join(strings.Fields(message), " "), "")
 	}
 	message = strings.TrimPrefix(firstLine(message, 4000), "Error: ")
+	message = rpcCode.ReplaceAllString(message, "")
 	// the last part of a chain of errors says what is wrong
-	for len(message) > 110 && w.r.words != "evicted" && w.r.cause != Rejected {
+	for len(message) > 110 && w.r.words != "evicted" && w.r.cause != Rejected && w.r.cause != Unschedulable {
 		_, rest, more := strings.Cut(message, ": ")
-		if !more || len(rest) < 20 {
+		if !more || len(rest) < 20 || !strings.Contains(rest, " ") {
 			break
 		}
 		message = rest
@@ -276,7 +295,7 @@ func (w *writer) message() (message string) {
 	if strings.Count(message, `"`)%2 == 1 { // the beginning is cut off
 		message = strings.TrimRight(message, `"]`)
 	}
-	return ": " + strings.TrimSuffix(firstLine(message, 160), ".")
+	return ": " + strings.TrimRight(firstLine(message, 160), ".:")
 }
 
 // means returns the words for the class of a failure.
@@ -291,6 +310,8 @@ func (e *evidence) means(f *failure) phrase {
 	switch p := e.probe(f.probe); {
 	case tool.MatchString(f.output):
 		of = " of tool"
+	case localHost.MatchString(f.output):
+		of = " localhost"
 	case p != nil && p.Exec != nil, strings.Contains(f.output, "command"):
 		of = " of command"
 	}
@@ -351,7 +372,7 @@ func (w *writer) details() []string {
 	if w.r.cause == Nothing || w.r.cause == NoFacts {
 		return []string{}
 	}
-	local, result := "", ""
+	local, result, hook := "", "", ""
 	if w.failure != nil && localHost.MatchString(w.failure.output) {
 		local = "The probe goes to localhost. That is the node, which is the pod only with hostNetwork."
 	}
@@ -366,7 +387,10 @@ func (w *writer) details() []string {
 	case w.r.cause == OutOfMemory && liveness+startup > 0:
 		result = fmt.Sprintf("Its probes have killed it%s, too.", times(liveness+startup))
 	}
-	return slices.DeleteFunc([]string{local, w.readiness(), w.restarts(), w.counts(), w.arithmetic(), w.r.detail,
+	if w.e.hook() != nil && w.r.cause != PostStartHook && w.r.words != "preStop hook" && w.r.words != "hook failed" {
+		hook = w.values.Replace("A lifecycle hook of it failed{hook}.")
+	}
+	return slices.DeleteFunc([]string{local, hook, w.readiness(), w.restarts(), w.counts(), w.arithmetic(), w.r.detail,
 		result, w.finding()}, func(s string) bool {
 		return s == ""
 	})
@@ -376,15 +400,21 @@ func (w *writer) details() []string {
 func (w *writer) readiness() string {
 	of, other, unready := w.e.probe(w.r.probe), w.e.probe(trace.Readiness), w.e.unready
 	switch {
+	case w.r.words == "open restarts" && unready != nil:
+		return "Its readiness probe fails. " + w.meaning(unready)
 	case w.r.probe != trace.Liveness:
 	case of != nil && other != nil && of.HTTPGet != nil && other.HTTPGet != nil &&
 		of.HTTPGet.Path == other.HTTPGet.Path && of.HTTPGet.Port == other.HTTPGet.Port:
 		return "The readiness probe asks the same: what makes the container not ready restarts it, too."
 	case w.failure == nil && unready != nil:
-		means := strings.NewReplacer(w.e.parts(unready)...).Replace(w.e.means(unready).sentence)
-		return "The readiness probe failed, too. " + means
+		return "The readiness probe failed, too. " + w.meaning(unready)
 	}
 	return ""
+}
+
+// meaning returns what a failure means.
+func (w *writer) meaning(f *failure) string {
+	return strings.NewReplacer(w.e.parts(f)...).Replace(w.e.means(f).sentence)
 }
 
 // burst is the number of warnings about a pod that a kubelet sends before it drops some
@@ -484,6 +514,9 @@ func (w *writer) action(p phrase) phrase {
 		class = string(ServerError)
 	}
 	of := cmp.Or(w.e.served(w.failure), " "+string(w.r.probe))
+	if localHost.MatchString(w.failure.output) {
+		of = " localhost"
+	}
 	return cmp.Or(phrases["kill "+class+of], phrases["kill "+class], w.e.means(w.failure))
 }
 
