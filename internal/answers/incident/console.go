@@ -53,7 +53,7 @@ func (t *textReader) consoleLine(trimmed string, at Place) bool {
 // report. The part is about the pod that the title names, if the text has named it before.
 func (t *textReader) heading(trimmed string, at Place) bool {
 	switch {
-	case strings.HasPrefix(trimmed, "#") || ruled(trimmed):
+	case strings.HasPrefix(trimmed, "#") && !speaks(strings.TrimLeft(trimmed, "# ")) || ruled(trimmed):
 		return true
 	case headed(t.words):
 		if t.section != nil && len(t.section.facts) > 0 && strings.Contains(strings.ToLower(trimmed), "reason") {

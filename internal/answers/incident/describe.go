@@ -94,6 +94,12 @@ func (t *textReader) describeLine(line string, at Place) bool {
 		return true
 	case speaks(trimmed), d == nil && !named && (key == "" || !beginning.MatchString(trimmed)):
 		return false
+	case d != nil && key == "Status" && d.pod.Name == "" && d.pod.Status.Phase != "" && beginning.MatchString(trimmed):
+		t.endDescribe()
+		t.pod, t.unnamed = nil, nil // the next pod
+		d = nil
+	}
+	switch {
 	case d == nil:
 		d = &describeReader{at: at, base: indent(line), section: "Containers"}
 		t.describe = d
@@ -307,11 +313,16 @@ func (t *textReader) endDescribe() {
 		t.others["description of "+d.section]++
 		t.template(d.at, d.section, pod)
 	case !empty || pod.Name != "":
+		if pod.Name == "" && pod.Status.Phase != "" && t.unnamed == t.withPhase { // the text has another pod
+			t.unnamed = nil
+		}
 		p = t.ofText(d.at)
 	}
 	if t.describe = nil; p != nil && !empty {
 		pod.Name, pod.Namespace = p.Name, p.Namespace
-		t.setObject(p, pod, true)
+		if t.setObject(p, pod, true); pod.Status.Phase != "" {
+			t.withPhase = p
+		}
 		for _, c := range d.containers {
 			if c.whole {
 				p.Described = append(p.Described, c.spec.Name)

@@ -25,6 +25,14 @@ var (
 	// nodeMemory matches lines about the memory of the node, not about the limit of a container:
 	// those of cAdvisor, of the kubelet (oom_watcher_linux.go at v1.37.2), and of the kernel.
 	nodeMemory = regexp.MustCompile(`^(?:Created an OOM event in container "/"|"?System OOM encountered|Out of memory: Kill)`)
+	// limitReached and invoked match lines of the kernel about the memory limit of a cgroup
+	// (mm/oom_kill.c of Linux 4.15 and 6.12), and about the process that asked for more.
+	limitReached  = regexp.MustCompile(`^(?:\s*mem_cgroup_out_of_memory\+|Memory cgroup out of memory: Kill)`)
+	invoked       = regexp.MustCompile(`^(\S{1,15}) invoked oom-killer: `)
+	killedProcess = regexp.MustCompile(`Kill(?:ed)? process \d+ \(([^)\s]{1,15})\)`)
+	// pressed matches a line of the eviction manager of a kubelet, or a condition of kubectl
+	// describe node, that says that the node is short of a resource.
+	pressed = regexp.MustCompile(`node conditions - observed: \[\w+Pressure|^\s*(?:Memory|Disk|PID)Pressure\s+True\b`)
 	// failedSync matches an error of a sync of a pod (NewSyncResult in
 	// pkg/kubelet/container/sync_result.go at v1.37.2).
 	failedSync = regexp.MustCompile(`failed to "(\w+)" for "([^"]+)" with (\w+): "((?:[^"\\]|\\.)*)`)
@@ -84,7 +92,7 @@ func (t *textReader) logLine(line string, at Place) bool {
 	if strings.Contains(line, ".go:") {
 		line = strings.ReplaceAll(line, "**", "") // bold in Markdown
 	}
-	if t.dumpLine(line, at) {
+	if t.dumpLine(line, at) || strings.Contains(line, "Pressure ") && t.pressure(line, Moment{}, at) {
 		return true
 	}
 	if i := strings.Index(line, `{"ts":`); i > 0 && json.Valid([]byte(line[i:])) {
@@ -163,9 +171,18 @@ func logTime(layout, text string, within time.Duration) Moment {
 
 func (t *textReader) addLog(f *Fact) {
 	f.Source, f.Last = FromLog, f.When
-	if (f.Pod != nil || f.Reason == "SystemOOM") && t.add(f) && f.When.Known() && f.When.At.Year() == noYear {
+	if (f.Pod != nil || f.Reason == "SystemOOM" || f.Reason == CgroupOOM || ofNode[f.Reason]) && t.add(f) && f.When.Known() && f.When.At.Year() == noYear {
 		t.logTimes = append(t.logTimes, f)
 	}
+}
+
+// pressure reads a line that says that the node is short of a resource.
+func (t *textReader) pressure(body string, when Moment, at Place) bool {
+	if !pressed.MatchString(body) {
+		return false
+	}
+	t.addLog(&Fact{Place: at, When: when, Kind: Log, Reason: "EvictionThresholdMet", Count: 1, Text: brief(body)})
+	return true
 }
 
 // podInJSON matches a pod in a line of a log in JSON.
@@ -198,6 +215,20 @@ func (t *textReader) klog(body string, when Moment, at Place, text string) {
 		t.addLog(f)
 		return
 	}
+	if m := invoked.FindStringSubmatch(body); m != nil {
+		t.invoked = m[1]
+	}
+	if limitReached.MatchString(body) {
+		if m := killedProcess.FindStringSubmatch(body); m != nil {
+			t.invoked = m[1]
+		}
+		f.Kind, f.Reason, f.Message = Log, CgroupOOM, cmp.Or(t.invoked, "a process")
+		t.addLog(f)
+		return
+	}
+	if t.pressure(body, when, at) {
+		return
+	}
 	title, values := keyValues(body)
 	f.Container, f.Probe = values["containerName"], trace.Probe(strings.ToLower(values["probeType"]+values["probe"]))
 	result, isProbe := results[strings.TrimPrefix(title, "Probe ")]
@@ -220,6 +251,11 @@ func (t *textReader) klog(body string, when Moment, at Place, text string) {
 		return
 	case strings.HasPrefix(title, "Killing container"):
 		f.Kind, f.Reason, f.Message = Log, "Killing", "grace period "+values["gracePeriod"]+"s"
+	case title == "ExecSync cmd from runtime service failed" && strings.Contains(values["err"], "DeadlineExceeded"):
+		// which the kubelet counts as a failure since 1.20 (ExecProbeTimeout)
+		f.Kind, f.Result, f.Message = ProbeRun, trace.Failure, "command timed out"
+		t.execs = append(t.execs, exec{f, strings.Trim(values["cmd"], "[]")})
+		return
 	case title == "is unhealthy":
 		f.Kind, f.Reason, f.Message = Log, "Killing", body
 	case strings.HasPrefix(strings.ToLower(title), "createpodsandbox for pod"):

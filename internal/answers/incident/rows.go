@@ -54,7 +54,7 @@ func (t *textReader) row(f *Fact, left columns, line string, right []word) bool 
 		return false
 	}
 	switch kind := strings.ToLower(left.kind); {
-	case kind == "node" && f.Reason == "SystemOOM":
+	case kind == "node" && f.Reason == "SystemOOM", ofNode[f.Reason]:
 		left.kind = "Node"
 	case !isPodKind(kind) && !ofWorkload[f.Reason]:
 		t.others["Event of "+left.kind]++
@@ -161,6 +161,14 @@ var (
 // ofWorkload has the reasons of events about a workload that say why it has no pods. They count as
 // events of a pod with its name.
 var ofWorkload = wordSet(`FailedCreate BackoffLimitExceeded`)
+
+// ofNode has the reasons of events about a node that is short of a resource (pkg/kubelet/events and
+// pkg/kubelet/nodestatus/setters.go at v1.37.2).
+var ofNode = wordSet(`NodeHasDiskPressure NodeHasInsufficientMemory NodeHasInsufficientPID EvictionThresholdMet`)
+
+// CgroupOOM is the reason of a fact that the kernel ended a process for the memory limit of its
+// cgroup. The message names the process.
+const CgroupOOM = "CgroupOOM"
 
 // sender matches components of Kubernetes that send events.
 var sender = regexp.MustCompile(`^(?:kubelet|default-scheduler|[a-z]+(?:-[a-z]+)*-controller)\s+`)

@@ -20,8 +20,11 @@ type textReader struct {
 	raw      int   // length of the line that is read
 	next     int   // offset of the next line
 	words    []word
-	block    block
-	console  console
+	// withPhase is the last pod of which a description had the phase.
+	withPhase *Pod
+	invoked   string // the process that asked for memory when the kernel had none for it
+	block     block
+	console   console
 	// scheduled is the pod that an event in the rows without a name was about.
 	scheduled string
 }

@@ -44,6 +44,12 @@ func Of(rec *incident.Recording) *Report {
 		report.Verdicts = []Verdict{nothing(rec)}
 	}
 	waitTogether(report.Verdicts)
+	if slices.ContainsFunc(report.Verdicts, func(v Verdict) bool { return v.Cause != Nothing }) {
+		for i := range report.Verdicts {
+			v := &report.Verdicts[i]
+			v.Sentence = strings.TrimPrefix(v.Sentence, "Nothing is wrong now. ")
+		}
+	}
 	addNext(rec, report.Verdicts)
 	slices.SortStableFunc(report.Verdicts, func(a, b Verdict) int { return slices.Compare(a.order(), b.order()) })
 	return report
@@ -115,15 +121,35 @@ func nothing(rec *incident.Recording) Verdict {
 		return f.Type == "Warning" && f.Kind == incident.Event || warns.MatchString(f.Message)
 	}
 	warning := slices.IndexFunc(rec.Facts, warned)
+	ofNode := slices.IndexFunc(rec.Facts, func(f *incident.Fact) bool { return f.Pod == nil && f.Reason != "SystemOOM" })
 	unread := slices.IndexFunc(rec.Unread, func(u incident.Unread) bool { return warns.MatchString(u.Text) })
 	switch {
 	case len(rec.Facts) == 0:
 		r = certain(NoFacts).open()
+	case ofNode >= 0:
+		f := rec.Facts[ofNode]
+		r = certain(Node, f).likely().saying("node pressure")
+		switch shortOf := strings.ToLower(f.Reason + f.Text); {
+		case f.Reason == incident.CgroupOOM:
+			r = certain(OutOfMemory, f).likely().saying("cgroup out of memory")
+			r.what = f.Message
+		case strings.Contains(shortOf, "memory"):
+			r.what = "memory"
+		case strings.Contains(shortOf, "pid"):
+			r.what = "process IDs"
+		default:
+			r.what = "disk space"
+		}
 	case !slices.ContainsFunc(rec.Pods, func(p *incident.Pod) bool { return len(p.Facts) > 0 && !allReady(p) }):
 		r.saying("all well")
 	case warning >= 0:
 		r.saying("warning alone").open()
 		f := rec.Facts[warning]
+		if slices.ContainsFunc(rec.Facts, func(started *incident.Fact) bool {
+			return started.Reason == "Started" && started.Pod == f.Pod && after(started, f)
+		}) {
+			r.saying("went on").likely()
+		}
 		r.proof, r.what = []*incident.Fact{f}, firstLine(cmp.Or(f.Message, f.Reason), 160)
 	case unread >= 0:
 		r.saying("warning alone").open()

@@ -94,10 +94,10 @@ var evictions = map[string]string{"Evicted": "evicted", "Preempted": "preempted"
 	"Preempting":             "preempted by kubelet",
 	"TaintManagerEviction":   "evicted by taint",
 	"NodeControllerEviction": "evicted by taint", "ExceededGracePeriod": "evicted", "DisruptionTarget": "evicted",
-	"DeadlineExceeded": "stopped with pod", "NodeShutdown": "refused by node",
+	"DeadlineExceeded": "stopped with pod", "NodeShutdown": "refused at shutdown",
 	// rejectPod in pkg/kubelet/kubelet.go at v1.37.2
 	"NodeAffinity": "refused by node", "UnexpectedAdmissionError": "refused by node",
-	"Terminated": "stopped with pod"} // by a node that shuts down
+	"Terminated": "stopped at shutdown"}
 
 // removal returns the name of the phrase for such a reason, or nothing. Those that begin with OutOf
 // end with a resource.
@@ -715,7 +715,9 @@ func failing(e *evidence) *ruling {
 		return r.open(Nothing).saying("failed before")
 	}
 	if e.restarts < 0 && !e.whole {
-		r.likely()
+		if r.likely(); e.unready != nil && e.ready != "true" && !e.scattered(e.unready) {
+			r.words = "failing both"
+		}
 	}
 	return r
 }

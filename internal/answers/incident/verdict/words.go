@@ -171,10 +171,6 @@ func (w *writer) setValues() {
 		"{code}", code, "{after}", after, "{message}", w.message(), "{state}", e.state,
 		"{podName}", cmp.Or(kubernetesName.FindString(name), "POD"),
 		"{namespace}", namespace, "{container}", container, "{previous}", previous}
-	unready := ""
-	if e.unready != nil && e.ready != "true" && !e.overSince(e.unready) {
-		unready = ", and so does its readiness probe: most likely it is not ready"
-	}
 	waits, hook := "", ""
 	if m := hookExit.FindStringSubmatch(cmp.Or(e.hook(), &incident.Fact{}).Message); m != nil {
 		hook = " with exit code " + m[1] + ": " + firstLine(strings.TrimSpace(m[2]), 120)
@@ -182,7 +178,7 @@ func (w *writer) setValues() {
 	if e.state == "CrashLoopBackOff" {
 		waits = " and waits to start again (CrashLoopBackOff)"
 	}
-	list = append(list, "{waits}", waits, "{hook}", strings.TrimSuffix(hook, ": "), "{unready}", unready)
+	list = append(list, "{waits}", waits, "{hook}", strings.TrimSuffix(hook, ": "))
 	if t, has := e.events[Image]; has {
 		took, _ := span(t.fact)
 		list = append(list, "{tries}", often(t.count, took))
