@@ -77,8 +77,7 @@ func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
 	}
 	left.count, t.console = cmp.Or(left.count, t.console.count), console{}
 	f := &Fact{Place: at, Source: FromText, Reason: cmp.Or(named, reason), AtLeast: left.count == 0, Text: brief(line)}
-	closed := false
-	f.Message, closed = saidFrom(line, start)
+	f.Message = saidFrom(line, start)
 	if left.unknown == 0 {
 		for _, n := range left.names {
 			if strings.Contains(n, "-") || len(t.bare[n]) > 0 {
@@ -96,35 +95,23 @@ func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
 	if m := keyedPod.FindStringSubmatch(line[:start]); m != nil {
 		left.name, left.namespace = m[1], m[2]
 	}
-	if t.place(f, left); closed {
-		t.event = nil
-	}
+	t.place(f, left)
 	return true
 }
 
-// saidFrom returns the message that begins in a line, up to the end of what a person quotes, and
-// whether text follows that.
-func saidFrom(line string, start int) (said string, closed bool) {
-	said = strings.TrimRight(line[start+1:], "`*_ ")
-	if end := strings.LastIndex(said, "`"); end >= 0 && strings.Count(line[:start], "`")%2 == 1 {
-		said = said[:end]
-	}
-	if strings.Count(line[:start], `"`)%2 == 1 {
-		for _, m := range closing.FindAllStringIndex(said, maxWords) {
-			if strings.Count(said[:m[0]], `"`)%2 == 0 {
-				said, closed = said[:m[0]], m[1] < len(said)
-				break
-			}
+// saidFrom returns the message that begins in a line, up to the end of what a person quotes.
+func saidFrom(line string, start int) string {
+	said := strings.TrimRight(line[start+1:], "`*_ ")
+	for _, quote := range []string{"`", `"`} {
+		if end := strings.LastIndex(said, quote); end >= 0 && strings.Count(line[:start], quote)%2 == 1 {
+			said = said[:end]
 		}
 	}
 	if said = strings.ToUpper(line[start:start+1]) + said; strings.Count(said, `"`)%2 == 1 {
 		said = strings.TrimSuffix(said, `"`)
 	}
-	return said, closed
+	return said
 }
-
-// closing matches a mark that can end a quotation.
-var closing = regexp.MustCompile(`"(?:[\s.,;)]|$)`)
 
 var exited = regexp.MustCompile(`(?i)\b(?:exit|(?:exits|exited|terminated) with(?: exit)?) code:? ?(\d{1,3})\b`)
 

@@ -26,6 +26,7 @@ type describeReader struct {
 	change     string // DELETED, as in a watch
 	other      bool   // the text is about a workload or a node
 	containers []*describedContainer
+	described  []string // as in Pod
 	c          *describedContainer
 	state      *Fact
 }
@@ -35,7 +36,6 @@ type describedContainer struct {
 	facts containerFacts
 	spec  v1.Container
 	init  bool
-	whole bool // the text has the fields before and behind those of its probes
 }
 
 var (
@@ -216,7 +216,9 @@ func (d *describeReader) containerField(key, value string, at Place) {
 	d.state = nil
 	switch key {
 	case "Environment", "Mounts":
-		d.c.whole = d.c.whole || d.c.facts["Restart Count"] != nil
+		if d.c.facts["Restart Count"] != nil {
+			d.described = append(d.described, d.c.spec.Name)
+		}
 	case "State", "Last State":
 		d.beginState(key, word, rest, at)
 	case "Image":
@@ -323,11 +325,7 @@ func (t *textReader) endDescribe() {
 		if t.setObject(p, pod, true); pod.Status.Phase != "" {
 			t.withPhase = p
 		}
-		for _, c := range d.containers {
-			if c.whole {
-				p.Described = append(p.Described, c.spec.Name)
-			}
-		}
+		p.Described = append(p.Described, d.described...)
 		t.addStatus(p, facts, d.at, FromDescribe, seen)
 	}
 }

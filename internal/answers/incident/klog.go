@@ -27,9 +27,8 @@ var (
 	nodeMemory = regexp.MustCompile(`^(?:Created an OOM event in container "/"|"?System OOM encountered|Out of memory: Kill)`)
 	// limitReached and invoked match lines of the kernel about the memory limit of a cgroup
 	// (mm/oom_kill.c of Linux 4.15 and 6.12), and about the process that asked for more.
-	limitReached  = regexp.MustCompile(`^(?:\s*mem_cgroup_out_of_memory\+|Memory cgroup out of memory: Kill)`)
-	invoked       = regexp.MustCompile(`^(\S{1,15}) invoked oom-killer: `)
-	killedProcess = regexp.MustCompile(`Kill(?:ed)? process \d+ \(([^)\s]{1,15})\)`)
+	limitReached = regexp.MustCompile(`^(?:\s*mem_cgroup_out_of_memory\+|Memory cgroup out of memory: Kill)`)
+	invoked      = regexp.MustCompile(`^(\S{1,15}) invoked oom-killer: |Kill(?:ed)? process \d+ \(([^)\s]{1,15})\)`)
 	// pressed matches a line of the eviction manager of a kubelet, or a condition of kubectl
 	// describe node, that says that the node is short of a resource.
 	pressed = regexp.MustCompile(`node conditions - observed: \[\w+Pressure|^\s*(?:Memory|Disk|PID)Pressure\s+True\b`)
@@ -92,7 +91,11 @@ func (t *textReader) logLine(line string, at Place) bool {
 	if strings.Contains(line, ".go:") {
 		line = strings.ReplaceAll(line, "**", "") // bold in Markdown
 	}
-	if t.dumpLine(line, at) || strings.Contains(line, "Pressure ") && t.pressure(line, Moment{}, at) {
+	if strings.Contains(line, "Pressure") && pressed.MatchString(line) {
+		t.addLog(&Fact{Place: at, Kind: Log, Reason: "EvictionThresholdMet", Count: 1, Text: brief(line)})
+		return true
+	}
+	if t.dumpLine(line, at) {
 		return true
 	}
 	if i := strings.Index(line, `{"ts":`); i > 0 && json.Valid([]byte(line[i:])) {
@@ -176,15 +179,6 @@ func (t *textReader) addLog(f *Fact) {
 	}
 }
 
-// pressure reads a line that says that the node is short of a resource.
-func (t *textReader) pressure(body string, when Moment, at Place) bool {
-	if !pressed.MatchString(body) {
-		return false
-	}
-	t.addLog(&Fact{Place: at, When: when, Kind: Log, Reason: "EvictionThresholdMet", Count: 1, Text: brief(body)})
-	return true
-}
-
 // podInJSON matches a pod in a line of a log in JSON.
 var podInJSON = regexp.MustCompile(`\{"name":"([^"]*)","namespace":"([^"]*)"\}`)
 
@@ -216,17 +210,11 @@ func (t *textReader) klog(body string, when Moment, at Place, text string) {
 		return
 	}
 	if m := invoked.FindStringSubmatch(body); m != nil {
-		t.invoked = m[1]
+		t.invoked = m[1] + m[2]
 	}
 	if limitReached.MatchString(body) {
-		if m := killedProcess.FindStringSubmatch(body); m != nil {
-			t.invoked = m[1]
-		}
 		f.Kind, f.Reason, f.Message = Log, CgroupOOM, cmp.Or(t.invoked, "a process")
 		t.addLog(f)
-		return
-	}
-	if t.pressure(body, when, at) {
 		return
 	}
 	title, values := keyValues(body)
@@ -254,7 +242,8 @@ func (t *textReader) klog(body string, when Moment, at Place, text string) {
 	case title == "ExecSync cmd from runtime service failed" && strings.Contains(values["err"], "DeadlineExceeded"):
 		// which the kubelet counts as a failure since 1.20 (ExecProbeTimeout)
 		f.Kind, f.Result, f.Message = ProbeRun, trace.Failure, "command timed out"
-		t.execs = append(t.execs, exec{f, strings.Trim(values["cmd"], "[]")})
+		f.Value = strings.Trim(values["cmd"], "[]")
+		t.execs = append(t.execs, f)
 		return
 	case title == "is unhealthy":
 		f.Kind, f.Reason, f.Message = Log, "Killing", body

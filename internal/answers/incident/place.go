@@ -27,7 +27,6 @@ func (r *reader) place() {
 		}
 	}
 	r.placeExecs()
-	r.dropQuotes()
 	r.nameUnnamed()
 	for _, l := range r.lateProbes {
 		r.placeProbe(l)
@@ -57,42 +56,15 @@ func (r *reader) place() {
 // placeExecs gives commands that took too long to the probe whose command they are, which fails for
 // it.
 func (r *reader) placeExecs() {
-	for _, e := range r.execs {
+	for _, f := range r.execs {
 		l := theOnly(r.lateProbes, func(l lateProbe) bool {
-			return l.probe.Exec != nil && strings.Join(l.probe.Exec.Command, " ") == e.command
+			return l.probe.Exec != nil && strings.Join(l.probe.Exec.Command, " ") == f.Value
 		})
-		if l.probe == nil {
-			continue
-		}
-		if r.unnamed == nil {
-			r.unnamed = r.newPod("", "", "", e.fact.Place)
-		}
-		e.fact.Probe, e.fact.Pod = l.which, r.unnamed
-		r.text.addLog(e.fact)
-	}
-}
-
-// dropQuotes drops the messages that a person quotes from the rows about a named pod.
-func (r *reader) dropQuotes() {
-	rows := map[string]bool{} // messages
-	for _, f := range r.rec.Facts {
-		if f.Kind == Event && f.Source != FromText && f.Pod != nil && !f.Pod.Unnamed {
-			rows[strings.TrimSpace(f.Message)] = true
+		if l.probe != nil {
+			f.Probe, f.Pod = l.which, r.text.ofText(f.Place)
+			r.text.addLog(f)
 		}
 	}
-	quoted := func(f *Fact) bool {
-		return f.Kind == Event && f.Source == FromText && f.Pod != nil && f.Pod.Unnamed &&
-			rows[strings.TrimSpace(f.Message)]
-	}
-	quotes := map[*Pod]bool{}
-	for _, f := range r.rec.Facts {
-		quotes[f.Pod] = quotes[f.Pod] || quoted(f)
-	}
-	r.rec.Facts = slices.DeleteFunc(r.rec.Facts, quoted)
-	for _, f := range r.rec.Facts {
-		delete(quotes, f.Pod)
-	}
-	r.rec.Pods = slices.DeleteFunc(r.rec.Pods, func(p *Pod) bool { return quotes[p] && p.Object == nil })
 }
 
 // theOnly returns the only element of a list that fits, or the zero value.

@@ -73,7 +73,7 @@ type reader struct {
 	sections   []*section // of all files
 	rows       []*Fact    // of kubectl get pods, whose times are the ages of their pods
 	lateProbes []lateProbe
-	execs      []exec
+	execs      []*Fact            // commands that took too long, of which a log does not name the container
 	ids        map[string]string  // containers of IDs in logs
 	ofID       map[string][]*Fact // that name only the ID of their container
 	logTimes   []*Fact            // facts whose times have no year and no zone
@@ -92,13 +92,6 @@ type lateProbe struct {
 	at    Place
 	which trace.Probe
 	probe *v1.Probe
-}
-
-// exec is a command of a probe that took too long, in a line of a log that does not name its
-// container.
-type exec struct {
-	fact    *Fact
-	command string
 }
 
 // notText returns why the data of a file is no text, or nothing.

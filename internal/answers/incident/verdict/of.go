@@ -44,12 +44,6 @@ func Of(rec *incident.Recording) *Report {
 		report.Verdicts = []Verdict{nothing(rec)}
 	}
 	waitTogether(report.Verdicts)
-	if slices.ContainsFunc(report.Verdicts, func(v Verdict) bool { return v.Cause != Nothing }) {
-		for i := range report.Verdicts {
-			v := &report.Verdicts[i]
-			v.Sentence = strings.TrimPrefix(v.Sentence, "Nothing is wrong now. ")
-		}
-	}
 	addNext(rec, report.Verdicts)
 	slices.SortStableFunc(report.Verdicts, func(a, b Verdict) int { return slices.Compare(a.order(), b.order()) })
 	return report
@@ -57,7 +51,14 @@ func Of(rec *incident.Recording) *Report {
 
 // nameUnnamed gives a verdict on events that name no pod to the only pod whose rows or objects show
 // the same cause.
+// A failure that events about a named pod have, too, is a quote of them.
 func nameUnnamed(list []Verdict) []Verdict {
+	all := slices.Clone(list)
+	list = slices.DeleteFunc(list, func(v Verdict) bool {
+		return v.Pod.Unnamed && calm[v.Cause] == calm[Failing] && slices.ContainsFunc(all, func(o Verdict) bool {
+			return !o.Pod.Unnamed && o.Probe == v.Probe && o.Class == v.Class
+		})
+	})
 	for i := range list {
 		v := &list[i]
 		if !v.Pod.Unnamed {
@@ -114,6 +115,17 @@ func (v *Verdict) order() []int {
 // warns matches lines that speak of trouble.
 var warns = regexp.MustCompile(`\bWarning\b|(?i)unhealthy|probe (failed|errored)|back-?off|oomkilled|exit code`)
 
+// resourceOf returns the resource that a node is short of.
+func resourceOf(f *incident.Fact) string {
+	switch text := f.Reason + f.Text; {
+	case strings.Contains(text, "emory"):
+		return "memory"
+	case strings.Contains(text, "PID") || strings.Contains(text, "pid"):
+		return "process IDs"
+	}
+	return "disk"
+}
+
 // nothing is the verdict on a recording without trouble, or without facts.
 func nothing(rec *incident.Recording) Verdict {
 	r := certain(Nothing)
@@ -129,16 +141,9 @@ func nothing(rec *incident.Recording) Verdict {
 	case ofNode >= 0:
 		f := rec.Facts[ofNode]
 		r = certain(Node, f).likely().saying("node pressure")
-		switch shortOf := strings.ToLower(f.Reason + f.Text); {
-		case f.Reason == incident.CgroupOOM:
+		if r.what = resourceOf(f); f.Reason == incident.CgroupOOM {
 			r = certain(OutOfMemory, f).likely().saying("cgroup out of memory")
 			r.what = f.Message
-		case strings.Contains(shortOf, "memory"):
-			r.what = "memory"
-		case strings.Contains(shortOf, "pid"):
-			r.what = "process IDs"
-		default:
-			r.what = "disk space"
 		}
 	case !slices.ContainsFunc(rec.Pods, func(p *incident.Pod) bool { return len(p.Facts) > 0 && !allReady(p) }):
 		r.saying("all well")

@@ -48,7 +48,7 @@ func judge(e *evidence) *ruling {
 		case len(e.failed(r.probe)) > 0:
 			r.words = "open failures"
 		case e.probeless():
-			r.words, r.others = "open restarts without probes", nil
+			r.words, r.others = "open restarts", nil
 		default:
 			r.words = "open restarts"
 		}
@@ -94,10 +94,10 @@ var evictions = map[string]string{"Evicted": "evicted", "Preempted": "preempted"
 	"Preempting":             "preempted by kubelet",
 	"TaintManagerEviction":   "evicted by taint",
 	"NodeControllerEviction": "evicted by taint", "ExceededGracePeriod": "evicted", "DisruptionTarget": "evicted",
-	"DeadlineExceeded": "stopped with pod", "NodeShutdown": "refused at shutdown",
+	"DeadlineExceeded": "stopped with pod", "NodeShutdown": "refused by node",
 	// rejectPod in pkg/kubelet/kubelet.go at v1.37.2
 	"NodeAffinity": "refused by node", "UnexpectedAdmissionError": "refused by node",
-	"Terminated": "stopped at shutdown"}
+	"Terminated": "stopped with pod"} // by a node that shuts down
 
 // removal returns the name of the phrase for such a reason, or nothing. Those that begin with OutOf
 // end with a resource.
@@ -535,11 +535,7 @@ func inLog(e *evidence) *ruling {
 	kill, backOff, sync := e.events["Killing"].fact, e.events["BackOff"].fact, e.lastSync("", "unhealthy")
 	switch {
 	case kill != nil && incident.ParseKilling(kill.Message) == incident.ByUnhealthy:
-		r := certain(Unknown, kill).saying("killed unhealthy")
-		if e.unready != nil {
-			r.of(trace.Readiness)
-		}
-		return r
+		return certain(Unknown, kill).saying("killed unhealthy")
 	// events had no reason up to 2015
 	case kill != nil && (kill.Source == incident.FromLog || e.count(Removed) == 0 && e.killer == nil):
 		return certain(LivenessProbe, kill).open(StartupProbe, Removed).saying("open deletion")

@@ -171,14 +171,17 @@ func (w *writer) setValues() {
 		"{code}", code, "{after}", after, "{message}", w.message(), "{state}", e.state,
 		"{podName}", cmp.Or(kubernetesName.FindString(name), "POD"),
 		"{namespace}", namespace, "{container}", container, "{previous}", previous}
-	waits, hook := "", ""
+	waits, hook, probeOr := "", "", e.suspect("")+" killed it, "
+	if e.probeless() {
+		probeOr = ""
+	}
 	if m := hookExit.FindStringSubmatch(cmp.Or(e.hook(), &incident.Fact{}).Message); m != nil {
 		hook = " with exit code " + m[1] + ": " + firstLine(strings.TrimSpace(m[2]), 120)
 	}
 	if e.state == "CrashLoopBackOff" {
 		waits = " and waits to start again (CrashLoopBackOff)"
 	}
-	list = append(list, "{waits}", waits, "{hook}", strings.TrimSuffix(hook, ": "))
+	list = append(list, "{waits}", waits, "{hook}", strings.TrimSuffix(hook, ": "), "{probeOr}", probeOr)
 	if t, has := e.events[Image]; has {
 		took, _ := span(t.fact)
 		list = append(list, "{tries}", often(t.count, took))
@@ -306,8 +309,6 @@ func (e *evidence) means(f *failure) phrase {
 	switch p := e.probe(f.probe); {
 	case tool.MatchString(f.output):
 		of = " of tool"
-	case localHost.MatchString(f.output):
-		of = " localhost"
 	case p != nil && p.Exec != nil, strings.Contains(f.output, "command"):
 		of = " of command"
 	}
@@ -352,11 +353,15 @@ func (e *evidence) parts(f *failure) []string {
 		}
 		return fmt.Sprintf(format, known)
 	}
+	address := " and the address: 127.0.0.1 is not that of the pod"
+	if localHost.MatchString(f.output) { // which the probe asks, too
+		address = ""
+	}
 	url := "http://127.0.0.1:PORT/PATH"
 	if at := part(port, portIn, "%s", "PORT") + part(path, pathIn, "%s", "/"); plain.MatchString(at) {
 		url = "http://127.0.0.1:" + at
 	}
-	return []string{"{url}", url, "{path}", part(path, pathIn, " for %s", ""),
+	return []string{"{url}", url, "{address}", address, "{path}", part(path, pathIn, " for %s", ""),
 		"{port}", part(port, portIn, " on port %s", ""),
 		"{status}", part("", statusIn, "%s", ""),
 		"{within}", part(within, timedOutIn, " within %s (timeoutSeconds)", " in time (timeoutSeconds)"), "{output}",
@@ -510,9 +515,6 @@ func (w *writer) action(p phrase) phrase {
 		class = string(ServerError)
 	}
 	of := cmp.Or(w.e.served(w.failure), " "+string(w.r.probe))
-	if localHost.MatchString(w.failure.output) {
-		of = " localhost"
-	}
 	return cmp.Or(phrases["kill "+class+of], phrases["kill "+class], w.e.means(w.failure))
 }
 
