@@ -191,6 +191,9 @@ func (o *incidentOptions) nothing(rec *incident.Recording) error {
 		// kubectl describes all pods whose names begin so
 		fmt.Fprintf(&b, "\nThey speak of %s. Ask for its pods:\n  kubectl describe pods %[1]s%s", workload, namespace)
 	}
+	if slices.ContainsFunc(rec.Unread, func(u incident.Unread) bool { return composed.MatchString(u.Text) }) {
+		b.WriteString("\nThis is the output of Docker Compose, which has no pods.")
+	}
 	b.WriteString("\n" + `Paste what one of these commands prints, in the namespace of the pod:
   kubectl describe pod POD
   kubectl get events --field-selector involvedObject.name=POD
@@ -199,6 +202,9 @@ Or let probesim run kubectl:
   probesim incident --from-cluster -n NAMESPACE POD`)
 	return errors.New(b.String())
 }
+
+// composed matches a line of docker compose up about a container that ended or failed.
+var composed = regexp.MustCompile(`^dependency failed to start: container |^Container \S+  ?(?:Creating|Recreate|Error)$`)
 
 // warn writes a warning: in a terminal wrapped to its width, and otherwise as one line.
 func warn(w io.Writer, text string) {

@@ -50,8 +50,7 @@ type Pod struct {
 	// pod.
 	Unnamed bool    `json:"-"`
 	Facts   []*Fact `json:"-"`
-	// Described has the containers of which the text of kubectl describe shows the fields before and
-	// behind those of their probes.
+	// Described has the containers of which kubectl describe shows the fields around their probes.
 	Described []string `json:"-"`
 
 	containers []string

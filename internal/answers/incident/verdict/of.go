@@ -133,7 +133,8 @@ func nothing(rec *incident.Recording) Verdict {
 		return f.Type == "Warning" && f.Kind == incident.Event || warns.MatchString(f.Message)
 	}
 	warning := slices.IndexFunc(rec.Facts, warned)
-	ofNode := slices.IndexFunc(rec.Facts, func(f *incident.Fact) bool { return f.Pod == nil && f.Reason != "SystemOOM" })
+	ofNode := slices.IndexFunc(rec.Facts,
+		func(f *incident.Fact) bool { return f.Pod == nil && f.Reason != "SystemOOM" })
 	unread := slices.IndexFunc(rec.Unread, func(u incident.Unread) bool { return warns.MatchString(u.Text) })
 	switch {
 	case len(rec.Facts) == 0:

@@ -732,8 +732,8 @@ func (e *evidence) rare(f *failure) bool {
 	return known && f.count > 1 && time.Duration(f.count)*e.period(f.probe)*20 < apart.Least
 }
 
-// scattered reports whether the failures need not have been as many in a row as make a container not
-// ready: runs in between succeeded, or there are fewer.
+// scattered reports whether the failures need not have been as many in a row as make a container
+// not ready: runs in between succeeded, or there are fewer.
 func (e *evidence) scattered(f *failure) bool {
 	if f.fact.AtLeast || f.fact.Source == incident.FromEvent {
 		return false
@@ -848,8 +848,8 @@ func harmless(e *evidence) *ruling {
 	return nil
 }
 
-// hookFailed: a preStop hook, which the kubelet runs before it stops a container, or a hook of which
-// the text does not say which it is.
+// hookFailed: a preStop hook, which the kubelet runs before it stops a container, or a hook of
+// which the text does not say which it is.
 func hookFailed(e *evidence) *ruling {
 	if f := e.events["FailedPreStopHook"].fact; f != nil {
 		return certain(Removed, f).likely().saying("preStop hook")
