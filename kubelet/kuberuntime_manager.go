@@ -175,7 +175,7 @@ func (k *Kubelet) computePodActions(pod *v1.Pod, s *podStatus, restartAll bool) 
 		}
 		// Restart rules need an exit code, and a running container has none. A changed image always
 		// restarts.
-		if restartPolicyOf(pod, c) != v1.RestartPolicyNever || kill.reason == killImageChanged {
+		if podutil.RestartPolicyOf(&pod.Spec, c) != v1.RestartPolicyNever || kill.reason == killImageChanged {
 			kill.message += ", will be restarted"
 			actions.start = append(actions.start, c)
 		}
@@ -199,14 +199,6 @@ func ephemeralToStart(pod *v1.Pod, s *podStatus) (start []*v1.Container) {
 	return start
 }
 
-// restartPolicyOf returns the restart policy of a regular container: its own, otherwise the pod's.
-func restartPolicyOf(pod *v1.Pod, c *v1.Container) v1.RestartPolicy {
-	if c.RestartPolicy != nil {
-		return v1.RestartPolicy(*c.RestartPolicy)
-	}
-	return pod.Spec.RestartPolicy
-}
-
 // sandboxActions returns the actions for a pod that needs a new sandbox. All containers stop. The
 // first init container starts, unless all containers have completed and need no restart.
 func sandboxActions(pod *v1.Pod, s *podStatus) podActions {
@@ -219,7 +211,7 @@ func sandboxActions(pod *v1.Pod, s *podStatus) podActions {
 		c := &pod.Spec.Containers[i]
 		rc := s.find(c.Name)
 		succeeded := rc != nil && rc.State == fakeruntime.Exited && rc.ExitCode == 0
-		if restartPolicyOf(pod, c) != v1.RestartPolicyOnFailure || !succeeded {
+		if podutil.RestartPolicyOf(&pod.Spec, c) != v1.RestartPolicyOnFailure || !succeeded {
 			actions.start = append(actions.start, c)
 		}
 	}

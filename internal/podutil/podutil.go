@@ -86,6 +86,16 @@ func Threshold(p *v1.Probe, success bool) int {
 	}
 }
 
+// RestartPolicyOf returns the restart policy of a container: its own, otherwise that of the pod. It
+// alone decides after a failed probe, without the restart rules of the container
+// (computePodActions in pkg/kubelet/kuberuntime at v1.37.0).
+func RestartPolicyOf(pod *v1.PodSpec, c *v1.Container) v1.RestartPolicy {
+	if c.RestartPolicy != nil {
+		return v1.RestartPolicy(*c.RestartPolicy)
+	}
+	return pod.RestartPolicy
+}
+
 // ContainerShouldRestart reports whether a container restarts after an exit with this code. The
 // first matching restart rule of the container decides, otherwise its restart policy, otherwise the
 // restart policy of the pod.

@@ -27,6 +27,15 @@ func (c *Container) UntilUnready(m Misfortune) Time {
 	return Time{until.plus(c.node.write()), c.AtMiddle().meanUnready(m)}
 }
 
+// UntilReadinessFails returns the time from the misfortune of a healthy container until the status in
+// the API shows the failure of its readiness probe. The liveness probe does not come before.
+func (c *Container) UntilReadinessFails(m Misfortune) Range {
+	if !c.readiness.fails(m) {
+		return never
+	}
+	return c.readiness.failure(m).plus(Range{0, c.node.lists().Greatest}, c.node.write())
+}
+
 // meanUnready returns the mean of UntilUnready over the phases of the misfortune against the
 // readiness probe, on a node with fixed latencies. It is 0 if the liveness probe can stop the
 // container first: the phase of one probe against the other then decides.

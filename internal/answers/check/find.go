@@ -97,7 +97,8 @@ func asksElsewhere(p *v1.Probe, pod *v1.PodSpec) string {
 
 // otherHost finds probes and hooks that do not ask their container. The kubelet makes the request
 // on the node, so localhost is the node. The figures are those without them.
-func otherHost(c *v1.Container, pod *v1.PodSpec) (list []Finding) {
+func otherHost(r *result) (list []Finding) {
+	c, pod := r.spec(), &r.simulation.Pod.Spec
 	for _, p := range trace.ProbeTypes {
 		probe := prober.ProbeOf(c, p)
 		if probe == nil {
@@ -109,8 +110,12 @@ func otherHost(c *v1.Container, pod *v1.PodSpec) (list []Finding) {
 				Summary: fmt.Sprintf("the host of its %s probe is a placeholder", p),
 				Message: fmt.Sprintf("The %s probe cannot run as it is: %s. Check what is rendered.", p, elsewhere)})
 		case elsewhere != "":
+			refused := refusedAlways[p]
+			if p == r.killer() && len(r.StartCases()) > 0 {
+				refused += " (after " + between(r.Start(bounds.FirstInstance)) + ")"
+			}
 			list = append(list, hostFinding(string(p)+" probe", podutil.HandlerOf(&probe.ProbeHandler).Host,
-				handlerField(c, p)+".host", refusedAlways[p],
+				handlerField(c, p)+".host", refused,
 				"its answers say nothing about this container, and "+outage[p]))
 		}
 	}
@@ -154,7 +159,7 @@ var hookFails = map[string]string{
 var (
 	refusedAlways = map[trace.Probe]string{
 		trace.Startup:  "the container is killed in each start",
-		trace.Liveness: "the container is killed again and again", trace.Readiness: "the container never becomes ready",
+		trace.Liveness: "the container is killed after each start", trace.Readiness: "the container never becomes ready",
 	}
 	outage = map[trace.Probe]string{
 		trace.Startup:   "no container starts while that is down",
@@ -187,7 +192,7 @@ func (s *simulation) brokenProbes() map[trace.Probe]string {
 // consequence says what a probe that can never run means.
 var consequence = map[trace.Probe]string{
 	trace.Startup:   "The container never becomes ready, and its other probes never run.",
-	trace.Liveness:  "A program that hangs is never restarted.",
+	trace.Liveness:  "Nothing stops a program that hangs.",
 	trace.Readiness: "The container never becomes ready.",
 }
 
@@ -277,9 +282,13 @@ func noStartupProbe(r *result) []Finding {
 		return nil
 	}
 	longest := max(100*time.Second, limit.Least) // two minutes with the margin
+	blind := ""
+	if delay := time.Duration(r.Probe(trace.Liveness).InitialDelaySeconds) * time.Second; delay >= startIsShort {
+		blind = fmt.Sprintf(" It first runs %s after the start: nothing stops a program that hangs before.", format(delay))
+	}
 	return []Finding{{ID: NoStartupProbe, Severity: Note,
 		Message: fmt.Sprintf("There is no startup probe: the liveness probe can stop a start that takes more than %s, "+
-			"and always stops one of over %s.", FormatDown(limit.Least), FormatUp(limit.Greatest)),
+			"and always stops one of over %s.%s", FormatDown(limit.Least), FormatUp(limit.Greatest), blind),
 		Summary: fmt.Sprintf("a start of over %s can be killed", FormatDown(limit.Least)),
 		weight:  -limit.Least.Seconds(), fixes: []fix{r.startupProbeFor(longest)},
 		Field: "livenessProbe", App: []string{r.app("start %s", seconds(limit.Greatest+time.Millisecond))}}}
@@ -494,36 +503,65 @@ func muchShorter(limit, than time.Duration) bool {
 	return limit <= than/3*2 && than-limit >= time.Second/2
 }
 
-// noTimeToRecover finds containers that are stopped as soon as they leave their Service.
+// noTimeToRecover finds containers whose liveness probe can act before their readiness probe: if
+// both ask the same endpoint, or in every phase, since a program that is down answers neither.
 func noTimeToRecover(r *result) []Finding {
 	liveness, readiness := r.Probe(trace.Liveness), r.Probe(trace.Readiness)
 	if liveness == nil || readiness == nil {
 		return nil
 	}
-	if !r.sameEndpoint(trace.Liveness, trace.Readiness) {
-		return stoppedFirst(r)
-	}
+	same := r.sameEndpoint(trace.Liveness, trace.Readiness)
+	slack := readiness.PeriodSeconds*(readiness.FailureThreshold-1) - liveness.PeriodSeconds*liveness.FailureThreshold
 	begins := r.UntilStopBegins(bounds.Refuse) // the kubelet stops the container even if it recovers during the hook
-	unready := r.all(Unready)
-	if begins > unready.Greatest-tenth { // hardly ever
+	unready := r.UntilReadinessFails(bounds.Refuse).Greatest
+	first := fmt.Sprintf("before the readiness probe removes it from its Service: that needs %d failures, %ds apart.",
+		readiness.FailureThreshold, readiness.PeriodSeconds)
+	stops := r.afterFailures()
+	var message string
+	var fixes []fix
+	switch {
+	case same && begins > unready-tenth: // hardly ever
 		return nil
+	case same && slack < 0:
+		message = fmt.Sprintf("The liveness probe asks the same endpoint as the readiness probe and is as impatient: "+
+			"%s, also of a database behind the endpoint, can %s the container, and the readiness probe takes up to %s "+
+			"to remove it from its Service.", outageOf(begins), stops, FormatUp(unready))
+		fixes = []fix{r.morePatient(unready - begins)}
+	case same:
+		message = fmt.Sprintf("The liveness probe asks the same endpoint as the readiness probe and always acts first: "+
+			"%s, also of a database behind the endpoint, can %s the container %s", outageOf(begins), stops, first)
+		fixes = r.readinessFirst(unready - begins)
+	case liveness.Exec != nil || readiness.Exec != nil || slack < 0:
+		return nil
+	default:
+		message = fmt.Sprintf("While the program is down, the liveness probe stops the container, after %s at the "+
+			"latest, %s", FormatUp(r.UntilStopped(bounds.Refuse).Greatest), first)
+		fixes = []fix{r.morePatient(time.Duration(slack+1) * time.Second)}
 	}
-	return []Finding{r.restartedFirst(begins,
-		periodsFor(unready.Greatest-begins, time.Duration(liveness.PeriodSeconds)*time.Second), fmt.Sprintf(
-			"The liveness probe asks the same endpoint as the readiness probe and is as impatient: %s, also of a "+
-				"database behind the endpoint, can restart the container, and the readiness probe takes up to %s to "+
-				"remove it from its Service.",
-			outageOf(begins), FormatUp(unready.Greatest)))}
+	return []Finding{{ID: NoTimeToRecover, Severity: Note, Message: message, fixes: fixes,
+		Summary: fmt.Sprintf("%s can %s it before it leaves its Service", outageOf(begins), stops),
+		Field:   "livenessProbe", weight: -begins.Seconds(),
+		App: []string{r.app("down 2m at %s", value.Format(r.warm()))}}}
 }
 
-// restartedFirst returns the finding about a liveness probe that needs some failures more.
-func (r *result) restartedFirst(after time.Duration, more int32, message string) Finding {
-	threshold := r.Probe(trace.Liveness).FailureThreshold
-	return Finding{ID: NoTimeToRecover, Severity: Note, Message: message,
-		Summary: fmt.Sprintf("%s can restart it before it leaves its Service", outageOf(after)),
-		fixes:   []fix{change(trace.Liveness, "failureThreshold", threshold, threshold+max(1, more))},
-		Field:   "livenessProbe", weight: -after.Seconds(),
-		App: []string{r.app("down 2m at %s", value.Format(r.warm()))}}
+// morePatient returns a liveness probe that acts later by some time.
+func (r *result) morePatient(by time.Duration) fix {
+	p := r.Probe(trace.Liveness)
+	return change(trace.Liveness, "failureThreshold", p.FailureThreshold,
+		p.FailureThreshold+max(1, periodsFor(by, time.Duration(p.PeriodSeconds)*time.Second)))
+}
+
+// readinessFirst returns changes of two probes that ask the same, the second of which acts later by
+// some time. The readiness probe needs no more failures than the liveness probe survives today.
+func (r *result) readinessFirst(later time.Duration) []fix {
+	p, period := r.Probe(trace.Readiness), time.Duration(r.Probe(trace.Readiness).PeriodSeconds)*time.Second
+	failures := 1 + periodsFor(r.Survives(bounds.Refuse).Least, period)
+	if failures >= p.FailureThreshold {
+		return []fix{r.morePatient(later)}
+	}
+	sooner := time.Duration(p.FailureThreshold-failures) * period
+	return []fix{change(trace.Readiness, "failureThreshold", p.FailureThreshold, failures).
+		and(r.morePatient(later - sooner)), r.morePatient(later)}
 }
 
 // outageOf says how long an outage is.
@@ -532,22 +570,6 @@ func outageOf(d time.Duration) string {
 		return "the shortest outage"
 	}
 	return "an outage of " + FormatDown(d)
-}
-
-// stoppedFirst finds containers whose liveness probe acts before the readiness probe in every
-// phase, although the probes ask two endpoints: a program that is down answers neither.
-func stoppedFirst(r *result) []Finding {
-	liveness, readiness := r.Probe(trace.Liveness), r.Probe(trace.Readiness)
-	slack := readiness.PeriodSeconds*(readiness.FailureThreshold-1) - liveness.PeriodSeconds*liveness.FailureThreshold
-	if liveness.Exec != nil || readiness.Exec != nil || slack < 0 {
-		return nil
-	}
-	return []Finding{r.restartedFirst(r.UntilStopBegins(bounds.Refuse),
-		(slack+liveness.PeriodSeconds)/liveness.PeriodSeconds, fmt.Sprintf(
-			"While the program is down, the liveness probe stops the container, after %s at the latest, before the "+
-				"readiness probe removes it from its Service: it needs %d failures, %ds apart.",
-			FormatUp(r.UntilStopped(bounds.Refuse).Greatest), readiness.FailureThreshold,
-			readiness.PeriodSeconds))}
 }
 
 // warm returns a time after the start of a healthy container at which all its probes run.
@@ -637,7 +659,7 @@ func answerTimeout(r *result) []Finding {
 		return nil
 	}
 	first := r.Probe(kinds[0])
-	verb, object, of := "restart", "the container", "it"
+	verb, object, of := r.afterFailures(), "the container", "it"
 	if kinds[0] == trace.Readiness {
 		verb, object, of = "take", "the pod out of its Service", "it out of its Service"
 	}
@@ -677,8 +699,8 @@ func oneFailure(r *result) []Finding {
 			r.app("down %s at %s", seconds(time.Duration(p.PeriodSeconds+1)*time.Second), value.Format(r.warm()))
 	}
 	return []Finding{{ID: OneFailure, Severity: Warning,
-		Message: fmt.Sprintf("One failure of the liveness probe restarts the container: %s.", failure),
-		Summary: "one failure of its liveness probe restarts it: " + failure,
+		Message: fmt.Sprintf("One failure of the liveness probe %ss the container: %s.", r.afterFailures(), failure),
+		Summary: fmt.Sprintf("one failure of its liveness probe %ss it: %s", r.afterFailures(), failure),
 		fixes:   []fix{change(trace.Liveness, "failureThreshold", 1, 3)},
 		Field:   "livenessProbe.failureThreshold", App: []string{app}}}
 }
@@ -751,13 +773,19 @@ func slowReady(r *result) []Finding {
 		Summary: fmt.Sprintf("it waits up to %s to become Ready, although it is up", FormatUp(atMost))}}
 }
 
-// sooner returns changes of the field that delays Ready. A shorter period keeps how long the
-// program may be away.
+// sooner returns changes of the field that delays Ready. They keep how long a start may take, and
+// how long the program may be away.
 func (r *result) sooner(field string) []fix {
 	for _, p := range trace.ProbeTypes {
 		switch probe := r.Probe(p); field {
 		case string(p) + "Probe.initialDelaySeconds":
-			return []fix{change(p, "initialDelaySeconds", probe.InitialDelaySeconds, 0)}
+			x := change(p, "initialDelaySeconds", probe.InitialDelaySeconds, 0)
+			if p == trace.Startup { // which allows the same starts then
+				x = x.and(change(p, "failureThreshold", probe.FailureThreshold, probe.FailureThreshold+
+					periodsFor(time.Duration(probe.InitialDelaySeconds)*time.Second,
+						time.Duration(probe.PeriodSeconds)*time.Second)))
+			}
+			return []fix{x}
 		case string(p) + "Probe.successThreshold":
 			return []fix{change(p, "successThreshold", probe.SuccessThreshold, 1)}
 		case string(p) + "Probe.periodSeconds":
@@ -902,6 +930,40 @@ func kubeletRestart(r *result) []Finding {
 		Summary: fmt.Sprintf("a restart of the kubelet makes it not Ready for up to %s", FormatUp(outage)),
 		Fix:     "take Kubernetes v1.35 or later", Field: "readinessProbe",
 		App: []string{"kubelet down 3s at " + value.Format(r.warm())}}}
+}
+
+// afterFailures says what the kubelet does with the container if its liveness probe fails.
+func (r *result) afterFailures() string {
+	if r.restartPolicy() == v1.RestartPolicyNever {
+		return "kill"
+	}
+	return "restart"
+}
+
+func (r *result) restartPolicy() v1.RestartPolicy {
+	return podutil.RestartPolicyOf(&r.simulation.Pod.Spec, r.container.spec)
+}
+
+// sayWhatFollows adds to the findings about a container that is killed that it does not start
+// again, if so: a restart rule can start it again, since the kill gives it an exit code.
+func (r *result) sayWhatFollows() {
+	if r.restartPolicy() != v1.RestartPolicyNever || len(podutil.RestartPolicyRules(r.container.spec)) > 0 {
+		return
+	}
+	text := " The kubelet does not start a killed container again (restartPolicy Never): the pod fails"
+	if len(r.simulation.Pod.Spec.Containers) > 1 {
+		text += " once its other containers have ended"
+	}
+	if kind := r.container.workload.Kind; kind == "Job" || kind == "CronJob" {
+		text += ", and its Job can make another one, up to backoffLimit"
+	}
+	for i := range r.findings {
+		f := &r.findings[i]
+		kills := []FindingID{StartKilled, NoStartupProbe, OneFailure, NoTimeToRecover}
+		if slices.Contains(kills, f.ID) || f.ID == AnswerTimeout && r.Probe(trace.Liveness) != nil {
+			f.Message += text + "."
+		}
+	}
 }
 
 // killer is the probe that stops a container which does not come up.

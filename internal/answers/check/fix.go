@@ -131,8 +131,7 @@ func (r *result) chooseFixes() {
 	}
 }
 
-// try applies a change. It helps if the finding ends, or is about a better figure, no requirement
-// is missed that is met today, and nothing new is found, or with less only what is less severe. The
+// try applies a change. It helps if the finding ends, no requirement is missed that is met today, and nothing new is found, or with less only what is less severe. The
 // cost are these, and the figures that get worse.
 func (r *result) try(f *Finding, x fix, less bool) (cost string, helps bool) {
 	after, err := r.with(x.apply)
@@ -147,7 +146,7 @@ func (r *result) try(f *Finding, x fix, less bool) (cost string, helps bool) {
 		costs = append(costs, fmt.Sprintf("%s (%s)", o.Summary, o.ID))
 	}
 	for _, o := range after.findings {
-		if o.ID == f.ID && o.Field == f.Field && o.weight >= f.weight {
+		if o.ID == f.ID && o.Field == f.Field {
 			return "", false
 		}
 	}

@@ -45,6 +45,10 @@ var fixable = map[string]check.Options{
 		"{port: 80}, periodSeconds: 10, failureThreshold: 3}": {Nodes: typical},
 	"livenessProbe: {httpGet: {path: /live, port: 80}, periodSeconds: 2}\nreadinessProbe: {httpGet: {path: " +
 		"/ready, port: 80}, periodSeconds: 20, failureThreshold: 5}": {Nodes: typical},
+	"livenessProbe: {httpGet: {port: 80}, initialDelaySeconds: 300, periodSeconds: 30}\nreadinessProbe: " +
+		"{httpGet: {port: 80}, periodSeconds: 30, failureThreshold: 12}": {Nodes: typical},
+	"livenessProbe: {httpGet: {port: 80}, periodSeconds: 60, failureThreshold: 1}\nreadinessProbe: " +
+		"{httpGet: {port: 80}, periodSeconds: 7, failureThreshold: 30}": {Nodes: typical},
 	"startupProbe: {httpGet: {port: 80}, periodSeconds: 10, failureThreshold: 6}\nlivenessProbe: {httpGet: " +
 		"{port: 80}, periodSeconds: 2, failureThreshold: 3}": {Nodes: typical},
 	"startupProbe: {httpGet: {port: 80}, initialDelaySeconds: 20, periodSeconds: 2, failureThreshold: " +
@@ -119,8 +123,7 @@ func files(t *testing.T) map[*input.File][]check.Options {
 	return all
 }
 
-// TestFixes makes the change of each fix, and checks again: the finding ends or its figure is
-// better, no new finding comes, and the cost names each figure that gets worse.
+// TestFixes makes the change of each fix, and checks again: the finding ends, no new finding comes, and the cost names each figure that gets worse.
 func TestFixes(t *testing.T) {
 	applied := map[check.FindingID]int{}
 	for f, list := range files(t) {
@@ -182,8 +185,8 @@ func testFix(t *testing.T, f *input.File, o check.Options, w *check.Workload, c 
 		if !slices.ContainsFunc(c.Findings, same) && !strings.Contains(found.Cost, other.Summary) {
 			t.Errorf("%s: a new finding: %s", title, other.Message)
 		}
-		if other.ID == found.ID && other.Field == found.Field && other.Message == found.Message {
-			t.Errorf("%s: it changes nothing: %s", title, other.Message)
+		if other.ID == found.ID && other.Field == found.Field {
+			t.Errorf("%s: the finding stays: %s", title, other.Message)
 		}
 	}
 	for _, l := range c.Limits {

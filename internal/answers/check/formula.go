@@ -76,7 +76,7 @@ func servedUntil(m bounds.Misfortune, killed, unready formulaOf) formulaOf {
 func untilUnready(m bounds.Misfortune, rest string) formulaOf {
 	return func(b *bounds.Container, end time.Duration) string {
 		if b.Probe(trace.Liveness) != nil && b.UntilStopped(m).Least < end {
-			return ": the readiness probe, or the liveness probe and the restart, whichever is first"
+			return ": the readiness probe, or the liveness probe that stops the container, whichever is first"
 		}
 		return periodsAfter(rest, trace.Readiness)(b, end)
 	}

@@ -56,7 +56,7 @@ func (r *result) compute() error {
 		return err
 	}
 	r.broken, r.rows = r.brokenProbes(), map[RowID][]Value{}
-	r.findings = append(findBroken(r.spec(), r.broken), otherHost(r.spec(), &r.simulation.Pod.Spec)...)
+	r.findings = append(findBroken(r.spec(), r.broken), otherHost(r)...)
 	r.drop()
 	left := slices.ContainsFunc(trace.ProbeTypes, func(p trace.Probe) bool { return r.Probe(p) != nil })
 	// without a success of the startup probe, no other probe runs
@@ -88,6 +88,7 @@ func (r *result) compute() error {
 	for _, look := range finders {
 		r.findings = append(r.findings, look(r)...)
 	}
+	r.sayWhatFollows()
 	return nil
 }
 

@@ -196,7 +196,7 @@ func TestHostOfAProbe(t *testing.T) {
 		"5}\nreadinessProbe: {tcpSocket: {host: 127.0.0.1, port: 9080}, periodSeconds: 60}")
 	a := ask(t, manifest, check.Options{Require: requirements(t, "detect<=1m")})
 	a.has(t, "The liveness probe asks localhost: the kubelet runs it on the node, so that is the node and not the "+
-		"pod. Nothing listens there unless another program does: the container is killed again and again.",
+		"pod. Nothing listens there unless another program does: the container is killed after each start (after 12.8s to 14.9s).",
 		`"id":"probe-host","severity":"error"`)
 	a.has(t, "The readiness probe asks 127.0.0.1", `"field":"spec.containers[0].readinessProbe.tcpSocket.host"`)
 	a.has(t, "FAIL detect<=1m: the livenessProbe of container app does not ask the container: it asks localhost, "+
@@ -334,4 +334,69 @@ func TestPlaceholders(t *testing.T) {
 	plain.has(t, "probesim run", `"row":"start"`)
 	ask(t, pod("livenessProbe: {httpGet: {host: __DNS_IP__, port: 80}}"), check.Options{}).has(t,
 		"it asks __DNS_IP__, which is no host: a placeholder is not filled in", `"id":"probe-host"`)
+}
+
+// TestNeverRestarted checks what findings say about a container that fails: with restartPolicy
+// Never, the kubelet kills it and starts no other instance, and a Job makes another pod. With
+// OnFailure, it starts again after a failed probe, whatever its exit code.
+func TestNeverRestarted(t *testing.T) {
+	const ofPod = "\n  restartPolicy: Never"
+	of := func(spec string) string {
+		return strings.Replace(pod("livenessProbe: {httpGet: {port: 80}, failureThreshold: 1}\nreadinessProbe: "+
+			"{httpGet: {port: 80}, failureThreshold: 4}"), "spec:", "spec:"+spec, 1)
+	}
+	template := strings.ReplaceAll(of(ofPod)[strings.Index(of(ofPod), "spec:"):], "\n", "\n    ")
+	job := "apiVersion: batch/v1\nkind: Job\nmetadata: {name: web}\nspec:\n  template:\n    " + template
+	own := strings.Replace(of("\n  restartPolicy: OnFailure"), "image:", "restartPolicy: Never\n    image:", 1)
+	rules := strings.Replace(own, "image:", "restartPolicyRules: [{action: Restart, exitCodes: {operator: In, values: "+
+		"[137]}}]\n    image:", 1)
+	another := strings.TrimSuffix(of(ofPod), "\n") + "\n  - {name: other, image: other:1}\n"
+	for _, test := range []struct {
+		name, manifest, verb, follows string
+	}{
+		{"Always", of(""), "restart", ""},
+		{"OnFailure", of("\n  restartPolicy: OnFailure"), "restart", ""},
+		{"Never", of(ofPod), "kill", "(restartPolicy Never): the pod fails."},
+		{"Never, of two containers", another, "kill", "the pod fails once its other containers have ended."},
+		{"Never of the container", own, "kill", "the pod fails."},
+		{"Never of the container, and rules", rules, "kill", ""},
+		{"a Job", job, "kill", "the pod fails, and its Job can make another one, up to backoffLimit."},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, f := range checked(t, test.manifest, check.Options{}).Workloads[0].Containers[0].Findings {
+				says := map[check.FindingID]string{check.OneFailure: "the liveness probe %ss the container",
+					check.NoTimeToRecover: "can %s the container"}[f.ID]
+				if !strings.Contains(f.Message, strings.Replace(says, "%s", test.verb, 1)) {
+					t.Errorf("%s does not say %s: %s", f.ID, test.verb, f.Message)
+				}
+				if says != "" && (!strings.HasSuffix(f.Message, test.follows) ||
+					test.follows == "" && strings.Contains(f.Message, "the pod fails")) {
+					t.Errorf("%s does not end in %q: %s", f.ID, test.follows, f.Message)
+				}
+			}
+		})
+	}
+}
+
+// TestLivenessActsFirst checks that a finding does not give the time of a restart as one of the
+// readiness probe.
+func TestLivenessActsFirst(t *testing.T) {
+	for failures, want := range map[string]string{
+		"12": "always acts first: an outage of 1m00s, also of a database behind the endpoint, can restart the container " +
+			"before the readiness probe removes it from its Service: that needs 12 failures, 30s apart.",
+		"3": "is as impatient: an outage of 1m00s, also of a database behind the endpoint, can restart the container, " +
+			"and the readiness probe takes up to 1m30.2s to remove it from its Service.",
+	} {
+		a := ask(t, pod("livenessProbe: {httpGet: {port: 80}, periodSeconds: 30}\nreadinessProbe: {httpGet: {port: 80}, "+
+			"periodSeconds: 30, failureThreshold: "+failures+"}"), check.Options{})
+		a.has(t, "The liveness probe asks the same endpoint as the readiness probe and "+want, want)
+	}
+}
+
+// TestBlindAtFirst checks that check says how long no probe stops a program that hangs.
+func TestBlindAtFirst(t *testing.T) {
+	probe := "livenessProbe: {httpGet: {port: 80}, initialDelaySeconds: "
+	const says = "It first runs 10m00s after the start: nothing stops a program that hangs before."
+	ask(t, pod(probe+"600}"), check.Options{}).has(t, says, says)
+	ask(t, pod(probe+"10}"), check.Options{}).hasNot(t, "It first runs")
 }
