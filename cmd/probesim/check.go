@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,7 +21,6 @@ import (
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/show/findings"
-	"probesim.dev/scenarios"
 )
 
 // manifestFlags are the flags of commands that check manifests.
@@ -327,7 +324,8 @@ func invalidManifests(command string, files []input.File, err error) error {
 
 // noWorkload is the error of a command with manifests without a workload. It is an errNoWorkload.
 func noWorkload(command, name string, files []input.File) error {
-	err := fmt.Errorf("%w in %s: %s needs at least one of %s", errNoWorkload, name, command, manifests.Workloads)
+	err := fmt.Errorf("%w in %s: %s needs at least one of %s%s", errNoWorkload, name, command, manifests.Workloads,
+		renderHint(onStdin[command], files))
 	return recorded(err, files)
 }
 
@@ -374,34 +372,6 @@ func doTasks(ctx context.Context, cmd *cobra.Command, tasks int, what string, pa
 		return &exitError{exitBroken, err}
 	}
 	return nil
-}
-
-// templateHint says what an invalid file looks like, and how to pass it: a template of a Helm chart
-// or its values, a patch, or a stream of kubectl.
-func templateHint(command string, files []input.File, err error) string {
-	var invalid scenarios.Errors
-	errors.As(err, &invalid)
-	for _, f := range files {
-		has := func(text string) bool { return bytes.Contains(f.Data, []byte(text)) }
-		isInvalid := slices.ContainsFunc(invalid, func(e scenarios.Error) bool { return e.File == f.Name })
-		isJSON := bytes.HasPrefix(bytes.TrimSpace(f.Data), []byte("{"))
-		switch {
-		case !isInvalid:
-		case isJSON && has("}\n{"):
-			return fmt.Sprintf("\n%s has several JSON objects, as kubectl get --watch prints them. Pass it with "+
-				"--measured", printable.Text(f.Name))
-		case isJSON:
-		case has("{{"):
-			return fmt.Sprintf("\n%s looks like a template. For a Helm chart: helm template CHART | %s",
-				printable.Text(f.Name), command)
-		case has("Probe:") && !has("apiVersion:"):
-			return fmt.Sprintf("\n%s is no whole manifest. If it has the values of a Helm chart: "+
-				"helm template CHART -f %[1]s | %s", printable.Text(f.Name), command)
-		case has("containers:") && has("apiVersion:") && !has("image:") && !has("selector:"):
-			return fmt.Sprintf("\n%s looks like a patch: kubectl kustomize DIR | %s", printable.Text(f.Name), command)
-		}
-	}
-	return ""
 }
 
 func listed(files []input.File) string {

@@ -195,6 +195,9 @@ func decodeMap(n *Node, v reflect.Value) {
 		}
 		value := reflect.New(t.Elem()).Elem()
 		decodeValue(n.Items[i], value)
+		if value.Addr().Type() == quantityType && n.Items[i].Bad() { // 0 would be another mistake
+			continue
+		}
 		v.SetMapIndex(reflect.ValueOf(key.Name).Convert(t.Key()), value)
 	}
 }

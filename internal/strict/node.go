@@ -2,6 +2,7 @@ package strict
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -214,6 +215,9 @@ func (n *Node) Full() bool { return n.collector().full() }
 // Bad reports whether the node or a part of it is wrong.
 func (n *Node) Bad() bool { return n.bad }
 
+// placeholder matches what templates have for a value: $NAME, ${name}, __NAME__, @NAME@, <name>.
+var placeholder = regexp.MustCompile(`^(\$\w+|\$[{(][\w.-]+[)}]|__\w+__|@\w+@|<[\w -]+>)$`)
+
 // describe describes the value of the node for a message.
 func (n *Node) describe() string {
 	switch {
@@ -227,6 +231,9 @@ func (n *Node) describe() string {
 		return "the boolean " + n.Value
 	case n.Tag == "!!int" || n.Tag == "!!float":
 		return "the number " + n.Value
+	}
+	if placeholder.MatchString(n.Value) {
+		return "the placeholder " + Quote(n.Value) + ", which is not filled in"
 	}
 	return "the string " + Quote(n.Value)
 }

@@ -249,7 +249,7 @@ func TestReports(t *testing.T) {
 			[]string{"Not simulated: how long new pods wait for room in ResourceQuota rollout-quotablocked, whose " +
 				"requests.memory 150Mi is less than the 225Mi of 3 pods"}},
 		{"old-api-version", rollout.Options{}, "",
-			[]string{`"extensions/v1beta1" has no kind Deployment: write apps/v1`}},
+			[]string{`"extensions/v1beta1" has no kind Deployment since v1.16: write apps/v1`}},
 		{"daemonset-with-host-ports", rollout.Options{}, "", []string{"a DaemonSet is not rolled out yet"}},
 		{"argo-rollout", rollout.Options{}, "", []string{"a Rollout is not rolled out yet"}},
 		{"reloader-and-no-probes", once("start 5s"), rollout.Loses,

@@ -58,6 +58,18 @@ func KindsOf(list []Unchecked) (kinds []string) {
 // scheme has the kinds of the apiVersions of workloads.
 var scheme = runtime.NewScheme()
 
+// removed has the releases since which the API server does not have the workloads of an apiVersion
+// (APILifecycleRemoved in k8s.io/api).
+var removed = []struct {
+	apiVersion, release string
+	kinds               []string
+}{
+	{"extensions/v1beta1", "v1.16", []string{"DaemonSet", "Deployment", "ReplicaSet"}},
+	{"apps/v1beta1", "v1.16", []string{"Deployment", "StatefulSet"}},
+	{"apps/v1beta2", "v1.16", []string{"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"}},
+	{"batch/v1beta1", "v1.25", []string{"CronJob"}},
+}
+
 func init() {
 	for _, add := range []func(*runtime.Scheme) error{v1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme} {
 		utilruntime.Must(add(scheme))

@@ -149,6 +149,12 @@ func apiVersionIs(apiVersion, kind *strict.Node, want string) bool {
 	if apiVersion.Value == want {
 		return true
 	}
+	for _, old := range removed {
+		if old.apiVersion == apiVersion.Value && slices.Contains(old.kinds, strings.TrimSuffix(kind.Value, "List")) {
+			apiVersion.Errorf("%q has no kind %s since %s: write %s", apiVersion.Value, kind.Value, old.release, want)
+			return false
+		}
+	}
 	apiVersion.Errorf("%q has no kind %s: write %s", apiVersion.Value, kind.Value, want)
 	return false
 }
