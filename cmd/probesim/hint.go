@@ -25,15 +25,16 @@ func renderHint(command string, files []input.File) string {
 	for _, f := range files {
 		for _, kind := range kindLine.FindAllStringSubmatch(string(f.Data), -1) {
 			if render := rendered[kind[1]]; render != "" {
-				return fmt.Sprintf("\n%s has an object of kind %s: %s | %s", printable.Text(f.Name), kind[1], render, command)
+				return fmt.Sprintf("\n%s has an object of kind %s: %s | %s", printable.Text(f.Name), kind[1], render,
+					command)
 			}
 		}
 	}
 	return ""
 }
 
-// templateHint says what an invalid file looks like, and how to pass it: a template or its values, a
-// patch, a stream of kubectl, or a manifest inside other text.
+// templateHint says what an invalid file looks like, and how to pass it: a template or its values,
+// a patch, a stream of kubectl, or a manifest inside other text.
 func templateHint(command string, files []input.File, err error) string {
 	var invalid scenarios.Errors
 	errors.As(err, &invalid)
@@ -58,8 +59,8 @@ func templateHint(command string, files []input.File, err error) string {
 		case says("this key is already set"):
 			hint = "has a key twice: kubectl takes the last one"
 		case has("Probe:") && !has("apiVersion:"):
-			hint = fmt.Sprintf("is no whole manifest. If it has the values of a Helm chart: helm template CHART -f %s | %s",
-				printable.Text(f.Name), command)
+			hint = fmt.Sprintf("is no whole manifest. If it has the values of a Helm chart: helm template CHART -f %s "+
+				"| %s", printable.Text(f.Name), command)
 		case has("containers:") && has("apiVersion:") && !has("image:") && !has("selector:") && !says("must be a"):
 			hint = "looks like a patch: kubectl kustomize DIR | " + command
 		default:
@@ -75,14 +76,14 @@ func templateHint(command string, files []input.File, err error) string {
 var (
 	terraform    = regexp.MustCompile(`%\{~? *(if|for) `)
 	manifestLine = regexp.MustCompile(`^(\s*)apiVersion: \S`)
-	// manifestBegin is a line that can come before apiVersion in a manifest: a comment, a marker, an
-	// entry, or a brace.
+	// manifestBegin is a line that can come before apiVersion in a manifest: a comment, a marker,
+	// an entry, or a brace.
 	manifestBegin = regexp.MustCompile(`^\s*($|#|---|%|[\w."'/-]+:(\s|$)|- |[{}\]])`)
 )
 
-// insideHint says where a manifest begins that comes after other text, as in a page or a script, and
-// how to pass it if its end is clear: an indented one ends before less indentation, one in Markdown
-// before a fence.
+// insideHint says where a manifest begins that comes after other text, as in a page or a script,
+// and how to pass it if its end is clear: an indented one ends before less indentation, one in
+// Markdown before a fence.
 func insideHint(command, text string) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	first := slices.IndexFunc(lines, manifestLine.MatchString)

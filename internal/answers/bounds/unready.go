@@ -27,8 +27,8 @@ func (c *Container) UntilUnready(m Misfortune) Time {
 	return Time{until.plus(c.node.write()), c.AtMiddle().meanUnready(m)}
 }
 
-// UntilReadinessFails returns the time from the misfortune of a healthy container until the status in
-// the API shows the failure of its readiness probe. The liveness probe does not come before.
+// UntilReadinessFails returns the time from the misfortune of a healthy container until the status
+// in the API shows the failure of its readiness probe. The liveness probe does not come before.
 func (c *Container) UntilReadinessFails(m Misfortune) Range {
 	if !c.readiness.fails(m) {
 		return never

@@ -159,7 +159,8 @@ var hookFails = map[string]string{
 var (
 	refusedAlways = map[trace.Probe]string{
 		trace.Startup:  "the container is killed in each start",
-		trace.Liveness: "the container is killed after each start", trace.Readiness: "the container never becomes ready",
+		trace.Liveness:  "the container is killed after each start",
+		trace.Readiness: "the container never becomes ready",
 	}
 	outage = map[trace.Probe]string{
 		trace.Startup:   "no container starts while that is down",
@@ -284,7 +285,8 @@ func noStartupProbe(r *result) []Finding {
 	longest := max(100*time.Second, limit.Least) // two minutes with the margin
 	blind := ""
 	if delay := time.Duration(r.Probe(trace.Liveness).InitialDelaySeconds) * time.Second; delay >= startIsShort {
-		blind = fmt.Sprintf(" It first runs %s after the start: nothing stops a program that hangs before.", format(delay))
+		blind = fmt.Sprintf(" It first runs %s after the start: nothing stops a program that hangs before.",
+			format(delay))
 	}
 	return []Finding{{ID: NoStartupProbe, Severity: Note,
 		Message: fmt.Sprintf("There is no startup probe: the liveness probe can stop a start that takes more than %s, "+
@@ -528,8 +530,8 @@ func noTimeToRecover(r *result) []Finding {
 			"to remove it from its Service.", outageOf(begins), stops, FormatUp(unready))
 		fixes = []fix{r.morePatient(unready - begins)}
 	case same:
-		message = fmt.Sprintf("The liveness probe asks the same endpoint as the readiness probe and always acts first: "+
-			"%s, also of a database behind the endpoint, can %s the container %s", outageOf(begins), stops, first)
+		message = fmt.Sprintf("The liveness probe asks the same endpoint as the readiness probe and always acts "+
+			"first: %s, also of a database behind the endpoint, can %s the container %s", outageOf(begins), stops, first)
 		fixes = r.readinessFirst(unready - begins)
 	case liveness.Exec != nil || readiness.Exec != nil || slack < 0:
 		return nil

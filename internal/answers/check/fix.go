@@ -131,8 +131,9 @@ func (r *result) chooseFixes() {
 	}
 }
 
-// try applies a change. It helps if the finding ends, no requirement is missed that is met today, and nothing new is found, or with less only what is less severe. The
-// cost are these, and the figures that get worse.
+// try applies a change. It helps if the finding ends, no requirement is missed that is met today,
+// and nothing new is found, or with less only what is less severe. The cost are these, and the
+// figures that get worse.
 func (r *result) try(f *Finding, x fix, less bool) (cost string, helps bool) {
 	after, err := r.with(x.apply)
 	if err != nil {
@@ -164,8 +165,7 @@ func (r *result) try(f *Finding, x fix, less bool) (cost string, helps bool) {
 		if len(r.rows[row.id]) == 0 || len(after.rows[row.id]) == 0 || (is < was) != row.limit || !differ(was, is) {
 			continue
 		}
-		costs = append(costs, fmt.Sprintf("%s %s, not %s", row.text, row.id.Format(value.Seconds(is)),
-			row.id.Format(value.Seconds(was))))
+		costs = append(costs, row.id.Worse(value.Seconds(was), value.Seconds(is)))
 	}
 	return strings.Join(costs, "; "), true
 }

@@ -123,7 +123,8 @@ func files(t *testing.T) map[*input.File][]check.Options {
 	return all
 }
 
-// TestFixes makes the change of each fix, and checks again: the finding ends, no new finding comes, and the cost names each figure that gets worse.
+// TestFixes makes the change of each fix, and checks again: the finding ends,
+// no new finding comes, and the cost names each figure that gets worse.
 func TestFixes(t *testing.T) {
 	applied := map[check.FindingID]int{}
 	for f, list := range files(t) {

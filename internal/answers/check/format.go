@@ -48,6 +48,11 @@ func (id RowID) Format(s value.Seconds) string {
 	return FormatTime(s)
 }
 
+// Worse says for people that the value of a row gets worse.
+func (id RowID) Worse(before, after value.Seconds) string {
+	return fmt.Sprintf("%s %s, not %s", rowOf(id).text, id.Format(after), id.Format(before))
+}
+
 // FormatDifference formats the difference of two values for people, such as +15.0s, rounded to the
 // nearest tenth of a second or coarser. Neither may be bounds.Never.
 func FormatDifference(before, after value.Seconds) string {

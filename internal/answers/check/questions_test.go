@@ -196,7 +196,8 @@ func TestHostOfAProbe(t *testing.T) {
 		"5}\nreadinessProbe: {tcpSocket: {host: 127.0.0.1, port: 9080}, periodSeconds: 60}")
 	a := ask(t, manifest, check.Options{Require: requirements(t, "detect<=1m")})
 	a.has(t, "The liveness probe asks localhost: the kubelet runs it on the node, so that is the node and not the "+
-		"pod. Nothing listens there unless another program does: the container is killed after each start (after 12.8s to 14.9s).",
+		"pod. Nothing listens there unless another program does: the container is killed after each start (after "+
+		"12.8s to 14.9s).",
 		`"id":"probe-host","severity":"error"`)
 	a.has(t, "The readiness probe asks 127.0.0.1", `"field":"spec.containers[0].readinessProbe.tcpSocket.host"`)
 	a.has(t, "FAIL detect<=1m: the livenessProbe of container app does not ask the container: it asks localhost, "+
@@ -382,13 +383,13 @@ func TestNeverRestarted(t *testing.T) {
 // readiness probe.
 func TestLivenessActsFirst(t *testing.T) {
 	for failures, want := range map[string]string{
-		"12": "always acts first: an outage of 1m00s, also of a database behind the endpoint, can restart the container " +
-			"before the readiness probe removes it from its Service: that needs 12 failures, 30s apart.",
-		"3": "is as impatient: an outage of 1m00s, also of a database behind the endpoint, can restart the container, " +
-			"and the readiness probe takes up to 1m30.2s to remove it from its Service.",
+		"12": "always acts first: an outage of 1m00s, also of a database behind the endpoint, can restart the " +
+			"container before the readiness probe removes it from its Service: that needs 12 failures, 30s apart.",
+		"3": "is as impatient: an outage of 1m00s, also of a database behind the endpoint, can restart the " +
+			"container, and the readiness probe takes up to 1m30.2s to remove it from its Service.",
 	} {
-		a := ask(t, pod("livenessProbe: {httpGet: {port: 80}, periodSeconds: 30}\nreadinessProbe: {httpGet: {port: 80}, "+
-			"periodSeconds: 30, failureThreshold: "+failures+"}"), check.Options{})
+		a := ask(t, pod("livenessProbe: {httpGet: {port: 80}, periodSeconds: 30}\nreadinessProbe: {httpGet: "+
+			"{port: 80}, periodSeconds: 30, failureThreshold: "+failures+"}"), check.Options{})
 		a.has(t, "The liveness probe asks the same endpoint as the readiness probe and "+want, want)
 	}
 }

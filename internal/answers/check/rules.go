@@ -91,7 +91,7 @@ var rules = []Rule{
 	},
 	{
 		ID: OneFailure, Severity: "warning",
-		Text: "A single failure of the liveness probe restarts the container.",
+		Text: "A single failure of the liveness probe kills the container.",
 		Kubelet: "failureThreshold counts failures in a row. With 1, one answer that is later than timeoutSeconds is " +
 			"enough, for example in a garbage collection, or while the node is busy.",
 		Do: "Set failureThreshold to 3, the default. A shorter period makes up for the time.",
@@ -133,9 +133,9 @@ var rules = []Rule{
 	},
 	{
 		ID: NoTimeToRecover, Severity: "note; once for each workload",
-		Text: "The liveness probe can restart the container before the readiness probe takes it out of its Service.",
+		Text: "The liveness probe can kill the container before the readiness probe takes it out of its Service.",
 		Kubelet: "The two probes count their failures independently. If both ask the same endpoint, they fail " +
-			"together, also for a database behind it that is away. Then an outage restarts the container, and often " +
+			"together, also for a database behind it that is away. Then an outage kills the container, and often " +
 			"all containers of the workload at once, where leaving the Service would have been enough.",
 		Do: "Give the liveness probe more failures than the readiness probe, or an endpoint that depends on " +
 			"nothing else.",
@@ -146,7 +146,7 @@ var rules = []Rule{
 			"that this one succeeds.",
 		Kubelet: "Once the startup probe has succeeded, the liveness probe counts its failures. A port that accepts " +
 			"connections, or a page that is served early, can come before the endpoint of the liveness probe, and " +
-			"the failures in between can restart the container.",
+			"the failures in between can kill the container.",
 		Do: "Let the startup probe ask what the liveness probe asks.",
 	},
 	{
@@ -192,7 +192,7 @@ var rules = []Rule{
 		ID: AnswerTimeout, Severity: "note",
 		Text: "HTTP or gRPC probes have the default timeout of 1 s.",
 		Kubelet: "An answer that is later than timeoutSeconds is a failure, also if the program works. " +
-			"failureThreshold slow answers in a row restart the container, or take its pod out of the Service, which " +
+			"failureThreshold slow answers in a row kill the container, or take its pod out of the Service, which " +
 			"is when load makes answers slow.",
 		Do: "Set timeoutSeconds to what a slow answer of a program that works may take. 'probesim check " +
 			"--require answer>=2s' keeps it so.",

@@ -17,14 +17,6 @@ type Cost struct {
 	After  value.Seconds `json:"after"`
 }
 
-func (c Cost) String() string {
-	text := fmt.Sprintf("%s %s -> %s", c.Row, c.Row.Format(c.Before), c.Row.Format(c.After))
-	if c.Before.IsNever() || c.After.IsNever() {
-		return text
-	}
-	return text + " (" + check.FormatDifference(c.Before, c.After) + ")"
-}
-
 // noise is the greatest difference that is no cost.
 const noise = value.Seconds(100 * time.Millisecond)
 
@@ -82,7 +74,7 @@ func (c *Container) Notes() []string {
 		list = append(list, "No setting has the margin of --margin. This one just meets the requirements.")
 	}
 	if len(c.Costs) > 0 {
-		list = append(list, "The changes make some figures worse: "+joined(c.Costs)+".")
+		list = append(list, "Costs: "+joined(c.Costs))
 	}
 	if c.Note != "" {
 		list = append(list, c.Note)
@@ -93,7 +85,7 @@ func (c *Container) Notes() []string {
 func joined(costs []Cost) string {
 	var list []string
 	for _, x := range costs {
-		list = append(list, x.String())
+		list = append(list, x.Row.Worse(x.Before, x.After))
 	}
-	return strings.Join(list, ", ")
+	return strings.Join(list, "; ")
 }
