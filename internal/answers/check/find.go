@@ -158,7 +158,7 @@ var hookFails = map[string]string{
 // another machine is down.
 var (
 	refusedAlways = map[trace.Probe]string{
-		trace.Startup:  "the container is killed in each start",
+		trace.Startup:   "the container is killed in each start",
 		trace.Liveness:  "the container is killed after each start",
 		trace.Readiness: "the container never becomes ready",
 	}
@@ -518,30 +518,26 @@ func noTimeToRecover(r *result) []Finding {
 	unready := r.UntilReadinessFails(bounds.Refuse).Greatest
 	first := fmt.Sprintf("before the readiness probe removes it from its Service: that needs %d failures, %ds apart.",
 		readiness.FailureThreshold, readiness.PeriodSeconds)
-	stops := r.afterFailures()
-	var message string
-	var fixes []fix
+	outage := fmt.Sprintf("%s, also of a database behind the endpoint, can %s the container", outageOf(begins),
+		r.afterFailures())
+	const asks = "The liveness probe asks the same endpoint as the readiness probe and "
+	message, x := asks+"always acts first: "+outage+" "+first, r.readinessFirst(unready-begins)
 	switch {
 	case same && begins > unready-tenth: // hardly ever
 		return nil
 	case same && slack < 0:
-		message = fmt.Sprintf("The liveness probe asks the same endpoint as the readiness probe and is as impatient: "+
-			"%s, also of a database behind the endpoint, can %s the container, and the readiness probe takes up to %s "+
-			"to remove it from its Service.", outageOf(begins), stops, FormatUp(unready))
-		fixes = []fix{r.morePatient(unready - begins)}
+		message = fmt.Sprintf("%sis as impatient: %s, and the readiness probe takes up to %s to remove it from its "+
+			"Service.", asks, outage, FormatUp(unready))
 	case same:
-		message = fmt.Sprintf("The liveness probe asks the same endpoint as the readiness probe and always acts "+
-			"first: %s, also of a database behind the endpoint, can %s the container %s", outageOf(begins), stops, first)
-		fixes = r.readinessFirst(unready - begins)
 	case liveness.Exec != nil || readiness.Exec != nil || slack < 0:
 		return nil
 	default:
 		message = fmt.Sprintf("While the program is down, the liveness probe stops the container, after %s at the "+
 			"latest, %s", FormatUp(r.UntilStopped(bounds.Refuse).Greatest), first)
-		fixes = []fix{r.morePatient(time.Duration(slack+1) * time.Second)}
+		x = r.morePatient(time.Duration(slack+1) * time.Second)
 	}
-	return []Finding{{ID: NoTimeToRecover, Severity: Note, Message: message, fixes: fixes,
-		Summary: fmt.Sprintf("%s can %s it before it leaves its Service", outageOf(begins), stops),
+	return []Finding{{ID: NoTimeToRecover, Severity: Note, Message: message, fixes: []fix{x},
+		Summary: fmt.Sprintf("%s can %s it before it leaves its Service", outageOf(begins), r.afterFailures()),
 		Field:   "livenessProbe", weight: -begins.Seconds(),
 		App: []string{r.app("down 2m at %s", value.Format(r.warm()))}}}
 }
@@ -553,17 +549,17 @@ func (r *result) morePatient(by time.Duration) fix {
 		p.FailureThreshold+max(1, periodsFor(by, time.Duration(p.PeriodSeconds)*time.Second)))
 }
 
-// readinessFirst returns changes of two probes that ask the same, the second of which acts later by
-// some time. The readiness probe needs no more failures than the liveness probe survives today.
-func (r *result) readinessFirst(later time.Duration) []fix {
+// readinessFirst returns a change of two probes that ask the same: the liveness probe acts later by
+// some time, less what the readiness probe gains. That needs no more failures than the liveness
+// probe survives today.
+func (r *result) readinessFirst(later time.Duration) fix {
 	p, period := r.Probe(trace.Readiness), time.Duration(r.Probe(trace.Readiness).PeriodSeconds)*time.Second
 	failures := 1 + periodsFor(r.Survives(bounds.Refuse).Least, period)
 	if failures >= p.FailureThreshold {
-		return []fix{r.morePatient(later)}
+		return r.morePatient(later)
 	}
 	sooner := time.Duration(p.FailureThreshold-failures) * period
-	return []fix{change(trace.Readiness, "failureThreshold", p.FailureThreshold, failures).
-		and(r.morePatient(later - sooner)), r.morePatient(later)}
+	return change(trace.Readiness, "failureThreshold", p.FailureThreshold, failures).and(r.morePatient(later - sooner))
 }
 
 // outageOf says how long an outage is.

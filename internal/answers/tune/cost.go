@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
 )
 
@@ -74,18 +75,11 @@ func (c *Container) Notes() []string {
 		list = append(list, "No setting has the margin of --margin. This one just meets the requirements.")
 	}
 	if len(c.Costs) > 0 {
-		list = append(list, "Costs: "+joined(c.Costs))
+		list = append(list, "Costs: "+strings.Join(printable.Words(c.Costs,
+			func(x Cost) string { return x.Row.Worse(x.Before, x.After) }), "; "))
 	}
 	if c.Note != "" {
 		list = append(list, c.Note)
 	}
 	return list
-}
-
-func joined(costs []Cost) string {
-	var list []string
-	for _, x := range costs {
-		list = append(list, x.Row.Worse(x.Before, x.After))
-	}
-	return strings.Join(list, "; ")
 }

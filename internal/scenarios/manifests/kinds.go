@@ -60,14 +60,11 @@ var scheme = runtime.NewScheme()
 
 // removed has the releases since which the API server does not have the workloads of an apiVersion
 // (APILifecycleRemoved in k8s.io/api).
-var removed = []struct {
-	apiVersion, release string
-	kinds               []string
-}{
-	{"extensions/v1beta1", "v1.16", []string{"DaemonSet", "Deployment", "ReplicaSet"}},
-	{"apps/v1beta1", "v1.16", []string{"Deployment", "StatefulSet"}},
-	{"apps/v1beta2", "v1.16", []string{"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"}},
-	{"batch/v1beta1", "v1.25", []string{"CronJob"}},
+var removed = []struct{ apiVersion, release, kinds string }{
+	{"extensions/v1beta1", "v1.16", "DaemonSet Deployment ReplicaSet"},
+	{"apps/v1beta1", "v1.16", "Deployment StatefulSet"},
+	{"apps/v1beta2", "v1.16", "DaemonSet Deployment ReplicaSet StatefulSet"},
+	{"batch/v1beta1", "v1.25", "CronJob"},
 }
 
 func init() {

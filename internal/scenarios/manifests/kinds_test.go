@@ -3,6 +3,7 @@ package manifests
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	appsv1beta1 "k8s.io/api/apps/v1beta1"
@@ -28,7 +29,7 @@ func TestRemovedKinds(t *testing.T) {
 		}
 		for _, kind := range WorkloadKinds() {
 			release, want := "", ""
-			if slices.Contains(old.kinds, kind) {
+			if slices.Contains(strings.Fields(old.kinds), kind) {
 				release = old.release
 			}
 			if upstream.Recognizes(of.WithKind(kind)) {

@@ -150,7 +150,8 @@ func apiVersionIs(apiVersion, kind *strict.Node, want string) bool {
 		return true
 	}
 	for _, old := range removed {
-		if old.apiVersion == apiVersion.Value && slices.Contains(old.kinds, strings.TrimSuffix(kind.Value, "List")) {
+		of := strings.TrimSuffix(kind.Value, "List")
+		if old.apiVersion == apiVersion.Value && slices.Contains(strings.Fields(old.kinds), of) {
 			apiVersion.Errorf("%q has no kind %s since %s: write %s", apiVersion.Value, kind.Value, old.release, want)
 			return false
 		}
