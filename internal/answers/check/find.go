@@ -932,20 +932,16 @@ func kubeletRestart(r *result) []Finding {
 
 // afterFailures says what the kubelet does with the container if its liveness probe fails.
 func (r *result) afterFailures() string {
-	if r.restartPolicy() == v1.RestartPolicyNever {
+	if podutil.RestartPolicyOf(&r.simulation.Pod.Spec, r.container.spec) == v1.RestartPolicyNever {
 		return "kill"
 	}
 	return "restart"
 }
 
-func (r *result) restartPolicy() v1.RestartPolicy {
-	return podutil.RestartPolicyOf(&r.simulation.Pod.Spec, r.container.spec)
-}
-
 // sayWhatFollows adds to the findings about a container that is killed that it does not start
 // again, if so: a restart rule can start it again, since the kill gives it an exit code.
 func (r *result) sayWhatFollows() {
-	if r.restartPolicy() != v1.RestartPolicyNever || len(podutil.RestartPolicyRules(r.container.spec)) > 0 {
+	if r.afterFailures() == "restart" || len(podutil.RestartPolicyRules(r.container.spec)) > 0 {
 		return
 	}
 	text := " The kubelet does not start a killed container again (restartPolicy Never): the pod fails"

@@ -74,9 +74,9 @@ func (r *result) compute() error {
 	}
 	if start := r.container.start(); start != nil {
 		r.rows[Early] = early(r.Container, *start)
-	}
-	if start := r.container.start(); start != nil && len(r.rows[Start]) > 0 {
-		r.share = new(r.StartShare(start.Min, start.Max))
+		if len(r.rows[Start]) > 0 {
+			r.share = new(r.StartShare(start.Min, start.Max))
+		}
 	}
 	r.deleted = r.simulation.deleted()
 	if stop := r.container.stop(); stop != nil {
