@@ -201,5 +201,5 @@ type Container struct {
 	FinishedAt virtual.Wall // if State is Exited
 	ExitCode   int32
 	Reason     string // if State is Exited: Completed, Error, or the reason of a kill from outside
-	Step       int64  // step of the latest record about its start or exit; 0: none
+	Step       int64  // step of the latest record about its start or exit, or the cause of its creation
 }

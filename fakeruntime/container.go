@@ -68,7 +68,7 @@ func (r *Runtime) createContainer(op *Op) error {
 		ID: op.ID, SandboxID: s.ID,
 		PodUID: p.UID, Namespace: p.Namespace, PodName: p.Name,
 		Name: call.Name, Image: call.Image, Attempt: call.Attempt, Instance: instance, State: Created,
-		CreatedAt: r.Wall(r.now),
+		CreatedAt: r.Wall(r.now), Step: call.Cause,
 	}}
 	c.event.process, c.requests = c, c.request[:0]
 	c.config.created, c.config.latest = true, instance

@@ -90,7 +90,7 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 	op := k.runtime.Call(p, fakeruntime.Call{
 		Method: fakeruntime.CreateContainer, SandboxID: actions.sandboxID, PodUID: string(u.pod.UID), Name: c.Name,
 		Image: c.Image, Attempt: attempt,
-		StopSignal: stopSignal,
+		StopSignal: stopSignal, Cause: p.Cause(),
 	})
 	if op.Err != nil {
 		return fails("CreateContainerError", op.Err)
