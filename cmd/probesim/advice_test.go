@@ -317,7 +317,9 @@ func makeFix(o object, change string, kinds map[string]int) {
 		case "minReadySeconds":
 			spec[m[1]] = value
 		case "maxSurge", "maxUnavailable":
-			spec.child("strategy")["type"] = "RollingUpdate"
+			if strings.Contains(change, "type: RollingUpdate") {
+				spec.child("strategy")["type"] = "RollingUpdate"
+			}
 			spec.child("strategy", "rollingUpdate")[m[1]] = value
 		case "seconds":
 			list := pod["containers"].([]any)

@@ -273,9 +273,11 @@ func (w *workload) stopsAll(o *Options) bool {
 // oneByOne returns a change to a rolling update that stops an old pod only after a new one is
 // available.
 func (w *workload) oneByOne() candidate {
-	return candidate{"maxSurge: 1 and maxUnavailable: 0", "spec.strategy", func(d *appsv1.Deployment) {
-		rolling(d, 1, 0)
-	}}
+	change := "maxSurge: 1 and maxUnavailable: 0"
+	if w.spec.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
+		change = "type: RollingUpdate, " + change
+	}
+	return candidate{change, "spec.strategy", func(d *appsv1.Deployment) { rolling(d, 1, 0) }}
 }
 
 func rolling(d *appsv1.Deployment, surge, unavailable int32) {

@@ -185,7 +185,7 @@ func TestReports(t *testing.T) {
 				"130: none lost"}},
 		{"recreate-of-90s", start(60, 90), rollout.Loses,
 			[]string{"an outage: no pod is a target of kube-proxy for up to 1m",
-				"fix maxSurge: 1 and maxUnavailable: 0 and preStop:"}},
+				"fix type: RollingUpdate, maxSurge: 1 and maxUnavailable: 0 and preStop:"}},
 		{"liveness-kills-the-migration", start(70, 120), never,
 			[]string{"the rollout never completes",
 				"The liveness probe of container web kills the program before it is up, again and again.",
