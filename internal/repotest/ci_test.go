@@ -153,7 +153,7 @@ func TestRelease(t *testing.T) {
 	type part struct {
 		ID, Main, Binary, Dockerfile string
 		IDs, Flags                   []string
-		Files                        []string
+		Files                        []struct{ Src string }
 	}
 	config := parse[struct {
 		Builds, Archives, Krews []part
@@ -174,7 +174,7 @@ func TestRelease(t *testing.T) {
 	for _, a := range config.Archives {
 		archived = append(archived, binaries[a.IDs[0]])
 		for _, file := range a.Files {
-			if _, err := os.Stat(file); err != nil {
+			if _, err := os.Stat(file.Src); err != nil {
 				t.Error(err)
 			}
 		}
