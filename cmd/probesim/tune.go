@@ -22,6 +22,7 @@ import (
 	"probesim.dev/internal/require"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/show/document"
+	"probesim.dev/internal/value"
 	"probesim.dev/internal/workloads"
 )
 
@@ -232,6 +233,9 @@ func (o *tuneOptions) runTune(cmd *cobra.Command, files []input.File, options ch
 		return nil, invalidManifests("tune", files, err)
 	case t.Workloads() == 0 && len(options.Require) > 0:
 		return nil, noWorkload("tune", listed(files), files)
+	case t.Workloads() == 0 && options.Start.Ordinary != nil:
+		return nil, fmt.Errorf("--start says how long a start takes, and requires nothing: add --require 'start>=%s'",
+			value.Format(options.Start.Ordinary.Max))
 	case t.Workloads() == 0:
 		return nil, fmt.Errorf("no workload in %s has requirements: specify --require, --stop or --measured, or the "+
 			"annotation %s", listed(files), workloads.RequireAnnotation)
