@@ -164,17 +164,8 @@ type Life struct {
 // Of measures the workloads of a recording.
 func Of(rec *incident.Recording, o Options) *Report {
 	o.end = rec.End
-	m := &measurement{options: o, workloads: map[Revision]*Workload{}, report: &Report{}}
+	m := &measurement{options: o, workloads: map[Revision]*Workload{}, report: &Report{}, rowLines: linesOfRows(rec)}
 	pods := map[*Workload]map[string]*incident.Pod{}
-	m.rowLines = map[string][]int{}
-	for _, f := range rec.Facts {
-		if f.Kind == incident.Row {
-			m.rowLines[f.File] = append(m.rowLines[f.File], f.Line)
-		}
-	}
-	for _, file := range slices.Sorted(maps.Keys(m.rowLines)) {
-		slices.Sort(m.rowLines[file])
-	}
 	all := o.Metrics.addTo(slices.Clone(rec.Pods))
 	for _, p := range all {
 		if p.Object == nil && len(ofRows(p)) == 0 {

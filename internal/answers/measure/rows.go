@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 
@@ -89,6 +90,20 @@ func (p *pod) addRows() {
 // same reports whether two rows differ only in their ages.
 func same(a, b *incident.Fact) bool {
 	return a.Value == b.Value && a.Reason == b.Reason && a.Count == b.Count
+}
+
+// linesOfRows returns the lines of the rows of each file, in order.
+func linesOfRows(rec *incident.Recording) map[string][]int {
+	lines := map[string][]int{}
+	for _, f := range rec.Facts {
+		if f.Kind == incident.Row {
+			lines[f.File] = append(lines[f.File], f.Line)
+		}
+	}
+	for _, file := range slices.Sorted(maps.Keys(lines)) {
+		slices.Sort(lines[file])
+	}
+	return lines
 }
 
 // lines counts the rows of all pods in some lines of a file.
