@@ -76,8 +76,9 @@ var trafficFlags = []string{"from", "workload", "service", "router", "change", "
 // addTraffic adds the flags about the change, the requests and the program.
 func (o *rolloutFlags) addTraffic(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	addFlag(cmd, &o.Router, "router", router.KubeProxy, "Where the requests come from: the `name` "+
-		strings.Join(router.Names(), ", ")+"; or a load balancer such as 'gateway: add 30s..40s, remove 40s'.",
+	addFlag(cmd, &o.Router, "router", "", "Where the requests come from: the `name` "+
+		strings.Join(router.Names(), ", ")+"; or a load balancer such as 'gateway: add 30s..40s, remove 40s' (default "+
+		"what the files put in front, or kube-proxy)",
 		func(text string) (string, error) { return text, router.Check(text) })
 	addFlag(cmd, &o.Change, "change", "restart", "The `change`: restart, undo or scale=N.", rollout.ParseChange)
 	addFlag(cmd, &o.replicas, "replicas", "", "The `number` of replicas, instead of that in the manifests.",

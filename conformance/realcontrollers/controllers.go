@@ -17,6 +17,7 @@ import (
 
 	"probesim.dev/internal/world/apiserver/store"
 	"probesim.dev/internal/world/controller"
+	"probesim.dev/internal/world/router"
 )
 
 // controllerManager is the component of the controllers, which share its caches.
@@ -61,15 +62,15 @@ func (s *Server) Start(ctx context.Context) error {
 		watched(turns, core.Pods(), "replicaset", store.Pods), client, replicaset.BurstReplicas)
 	endpoints := endpointslice.NewController(ctx, podsOfSlices, servicesToSync, core.Nodes(),
 		watched(turns, slices, "endpointslice", store.EndpointSlices), 100, client, 0)
-	if err := s.startProxy(ctx); err != nil {
+	if err := s.startProxy(ctx, router.Default); err != nil {
 		return err
 	}
-	s.locked(func() {
-		s.startScheduler()
-		for _, b := range s.LoadBalancers {
-			s.startLoadBalancer(b)
+	s.locked(s.startScheduler)
+	for _, b := range s.LoadBalancers {
+		if err := s.startRouter(ctx, b); err != nil {
+			return err
 		}
-	})
+	}
 	f.Start(ctx.Done())
 	go deployments.Run(ctx, controller.Workers)
 	go sets.Run(ctx, controller.Workers)

@@ -3,7 +3,6 @@ package realcontrollers
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -25,14 +24,14 @@ import (
 // lock protects them.
 type routes struct {
 	server  *Server
-	router  string
+	of      router.LoadBalancer
 	slices  map[string]*discoveryv1.EndpointSlice
 	targets map[string][]trace.Endpoint // by key of the Service
 	changes map[string]virtual.Time     // the first change of a Service that is not applied
 }
 
-func newRoutes(s *Server, router string) *routes {
-	return &routes{s, router, map[string]*discoveryv1.EndpointSlice{}, map[string][]trace.Endpoint{},
+func newRoutes(s *Server, of router.LoadBalancer) *routes {
+	return &routes{s, of, map[string]*discoveryv1.EndpointSlice{}, map[string][]trace.Endpoint{},
 		map[string]virtual.Time{}}
 }
 
@@ -69,7 +68,7 @@ func (r *routes) apply(service string, targets []trace.Endpoint, since virtual.T
 	}
 	r.targets[service] = targets
 	r.server.Record(trace.Record{
-		Kind: trace.RoutesChanged, Reason: r.router, Took: r.server.Now().Sub(since), Message: message,
+		Kind: trace.RoutesChanged, Reason: r.of.Name, Took: r.server.Now().Sub(since), Message: message,
 		Object: &trace.Object{Name: "Service " + service, Endpoints: targets},
 	})
 }
@@ -78,18 +77,22 @@ func serviceOf(s *discoveryv1.EndpointSlice) string {
 	return s.Namespace + "/" + s.Labels[discoveryv1.LabelServiceName]
 }
 
-// startProxy starts kube-proxy's limiter. As in kube-proxy, a handler keeps the slices and the
-// changed Services for the next sync, which takes its latency.
-func (s *Server) startProxy(ctx context.Context) error {
-	client, err := s.client(router.KubeProxy)
+// startProxy starts a router that syncs: kube-proxy with its own limiter, and others with one that
+// waits after each sync. As in kube-proxy, a handler keeps the slices and the changed Services for
+// the next sync, which takes its latency.
+func (s *Server) startProxy(ctx context.Context, of router.LoadBalancer) error {
+	client, err := s.client(of.Name)
 	if err != nil {
 		return err
 	}
-	r := newRoutes(s, router.KubeProxy)
-	runner := release.NewProxyRunner(r.sync, router.MinSyncPeriod, 30*time.Second, time.Hour)
+	r := newRoutes(s, of)
+	var runner release.ProxyRunner = &spaced{r.sync, of.MinSync, make(chan struct{}, 1)}
+	if of.KubeProxy {
+		runner = release.NewProxyRunner(r.sync, of.MinSync, 30*time.Second, time.Hour)
+	}
 	changed := func(o any, deleted bool) {
 		slice := o.(*discoveryv1.EndpointSlice)
-		s.Turn(watchName(router.KubeProxy, store.EndpointSlices), controller.TurnEvent)
+		s.Turn(watchName(of.Name, store.EndpointSlices), controller.TurnEvent)
 		s.locked(func() {
 			r.keep(slice, deleted)
 			r.changed(serviceOf(slice))
@@ -107,50 +110,63 @@ func (s *Server) startProxy(ctx context.Context) error {
 	return err
 }
 
+// spaced calls a function when it is asked to, and waits for some time after each call.
+type spaced struct {
+	call  func() error
+	apart time.Duration
+	asked chan struct{}
+}
+
+// Run asks for a call.
+func (l *spaced) Run() {
+	select {
+	case l.asked <- struct{}{}:
+	default:
+	}
+}
+
+// Loop makes the calls until it is stopped.
+func (l *spaced) Loop(stop <-chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		case <-l.asked:
+			_ = l.call()
+			time.Sleep(l.apart)
+		}
+	}
+}
+
 // sync applies the changes that have come until now, when the rules are written.
 func (r *routes) sync() error {
 	s := r.server
-	s.Turn(r.router, controller.TurnSync)
+	s.Turn(r.of.Name, controller.TurnSync)
 	began, targets := s.Now(), map[string][]trace.Endpoint{}
 	var changes map[string]virtual.Time
 	s.locked(func() {
 		changes, r.changes = r.changes, map[string]virtual.Time{}
 		for service := range changes {
-			targets[service] = targetsOf(r.endpoints(service))
+			targets[service] = r.of.TargetsOf(r.endpoints(service))
 		}
 	})
-	s.wait(s.Delays.Sync(r.router), func() {
+	s.wait(s.Delays.Sync(r.of.Name), func() {
 		for _, service := range slices.Sorted(maps.Keys(changes)) {
-			message := ""
-			if waited := began.Sub(changes[service]); waited > 0 {
-				message = fmt.Sprintf("waited %s for minSyncPeriod", waited.Round(time.Millisecond))
-			}
-			r.apply(service, targets[service], changes[service], message)
+			r.apply(service, targets[service], changes[service],
+				r.of.Waited(began.Sub(changes[service])))
 		}
 	})
 	return nil
 }
 
-// targetsOf returns the ready endpoints, or those that serve and terminate if there are none
-// (CategorizeEndpoints in pkg/proxy/topology.go).
-func targetsOf(endpoints []trace.Endpoint) []trace.Endpoint {
-	var ready, serving []trace.Endpoint
-	for _, e := range endpoints {
-		if e.Ready {
-			ready = append(ready, e)
-		} else if e.Serving && e.Terminating {
-			serving = append(serving, e)
-		}
+// startRouter starts a router besides kube-proxy. A load balancer with delays is the simulator's.
+func (s *Server) startRouter(ctx context.Context, of router.LoadBalancer) error {
+	if of.Syncs {
+		return s.startProxy(ctx, of)
 	}
-	if len(ready) > 0 {
-		return ready
-	}
-	return serving
-}
-
-// startLoadBalancer starts a load balancer, which is the simulator's. The caller holds the lock.
-func (s *Server) startLoadBalancer(of router.LoadBalancer) {
-	r, b := newRoutes(s, of.Name), router.NewBalancer(of)
+	r, b := newRoutes(s, of), router.NewBalancer(of)
+	s.Lock.Lock()
+	defer s.Lock.Unlock()
 	s.follow(of.Name, store.EndpointSlices, func(c store.Change) {
 		slice, since := c.New.(*discoveryv1.EndpointSlice), s.Now()
 		service := serviceOf(slice)
@@ -163,4 +179,5 @@ func (s *Server) startLoadBalancer(of router.LoadBalancer) {
 			})
 		}
 	})
+	return nil
 }

@@ -27,10 +27,13 @@ func (p *Plan) ControlPlane() *node.ControlPlane {
 	for i := range s.Services {
 		for _, r := range s.Services[i].Spec.Routers {
 			if r.Kind != format.KubeProxy {
-				control.LoadBalancers = append(control.LoadBalancers, router.LoadBalancer{
-					Name: r.NameOr(), AddLeast: r.Add.Min, AddMost: r.Add.Max, RemoveLeast: r.Remove.Min,
-					RemoveMost: r.Remove.Max,
-				})
+				of, _ := router.NamedLoadBalancer(r.Kind)
+				of.Name = r.NameOr()
+				if r.Add != nil {
+					of.LoadBalancer = router.LoadBalancer{Name: r.NameOr(), AddLeast: r.Add.Min, AddMost: r.Add.Max,
+						RemoveLeast: r.Remove.Min, RemoveMost: r.Remove.Max}
+				}
+				control.LoadBalancers = append(control.LoadBalancers, of.LoadBalancer)
 			}
 		}
 	}

@@ -23,25 +23,45 @@ func (w *workload) doubt(format string, args ...any) {
 	w.warnings = append(w.warnings, fmt.Sprintf(format, args...))
 }
 
-// meshes are the labels and annotations of pods that make a service mesh, or Dapr, add its proxy.
-var meshes = []struct{ key, value, name string }{
-	{"sidecar.istio.io/inject", "true", "Istio"},
-	{"linkerd.io/inject", "enabled", "Linkerd"},
-	{"consul.hashicorp.com/connect-inject", "true", "Consul"},
-	{"kuma.io/sidecar-injection", "enabled", "Kuma"},
-	{"dapr.io/enabled", "true", "Dapr"},
+// meshes are the labels and annotations of pods and of their namespaces that make a service mesh, or
+// Dapr, add its proxy, and the values with which a pod has none.
+var meshes = []struct{ pod, on, off, space, value, name string }{
+	{"sidecar.istio.io/inject", "true", "false", "istio-injection", "enabled", "Istio"},
+	{"", "", "", "istio.io/dataplane-mode", "ambient", "Istio"},
+	{"linkerd.io/inject", "enabled", "disabled", "linkerd.io/inject", "enabled", "Linkerd"},
+	{"consul.hashicorp.com/connect-inject", "true", "false", "", "", "Consul"},
+	{"kuma.io/sidecar-injection", "enabled", "disabled", "kuma.io/sidecar-injection", "enabled", "Kuma"},
+	{"dapr.io/enabled", "true", "false", "", "", "Dapr"},
+}
+
+// mesh returns the mesh that the labels and annotations of a pod or of its namespace ask for, and
+// the key that does.
+func (r *reader) mesh(w *workload) (name, key string) {
+	pod := &w.spec.Spec.Template
+	has := func(o metav1.ObjectMeta, key, value string) bool {
+		return key != "" && (o.Labels[key] == value || o.Annotations[key] == value)
+	}
+	for _, m := range meshes {
+		if has(pod.ObjectMeta, m.pod, m.on) {
+			return m.name, m.pod
+		}
+		for _, space := range r.around.spaces {
+			if space.Name == w.spec.Namespace && has(space.ObjectMeta, m.space, m.value) &&
+				!has(pod.ObjectMeta, m.pod, m.off) {
+				return m.name, m.space + " of Namespace " + space.Name
+			}
+		}
+	}
+	return "", ""
 }
 
 // doubtRoutes says which ways of the requests to the pods are not simulated.
-func (w *workload) doubtRoutes() {
-	pod := &w.spec.Spec.Template
-	for _, m := range meshes {
-		if pod.Labels[m.key] != m.value && pod.Annotations[m.key] != m.value || slices.ContainsFunc(pod.Spec.Containers,
-			func(c v1.Container) bool { return workloads.IsProxy(&c) }) {
-			continue
-		}
+func (r *reader) doubtRoutes(w *workload) {
+	name, key := r.mesh(w)
+	if name != "" && !slices.ContainsFunc(w.spec.Spec.Template.Spec.Containers,
+		func(c v1.Container) bool { return workloads.IsProxy(&c) }) {
 		w.doubt("%s adds a proxy to the pods (%s), which the requests pass: it is not simulated, and may stop before "+
-			"the program does.", m.name, m.key)
+			"the program does.", name, key)
 	}
 	for _, t := range w.counted() {
 		if t.headless() {
@@ -53,10 +73,35 @@ func (w *workload) doubtRoutes() {
 				fmt.Sprintf("Service %s has publishNotReadyAddresses: pods get requests before they are Ready and "+
 					"until they are gone, however long they sleep.", t.Name))
 		}
-		w.unsure = w.unsure || t.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal
+		w.doubtLocality(t.Service)
 		if asked, other := w.asksAnotherPort(t); other {
 			w.notes = append(w.notes, fmt.Sprintf("whether the port of Service %s is open when the readinessProbe of "+
 				"port %d succeeds", t.Name, asked))
+		}
+	}
+}
+
+// doubtLocality says that a Service sends the requests of some clients only to some of the ready
+// pods, which is not simulated: they are lost while those stop, although others are Ready.
+func (w *workload) doubtLocality(s *v1.Service) {
+	some := func(field, value, pods string) {
+		w.doubt("Service %s has %s %s: clients reach only pods %s, which is not simulated. Where such a pod is the "+
+			"last one, more is lost.", s.Name, field, value, pods)
+	}
+	if s.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal {
+		some("externalTrafficPolicy", "Local", "on the node that the load balancer chose until its health check fails")
+	}
+	if p := s.Spec.InternalTrafficPolicy; p != nil && *p == v1.ServiceInternalTrafficPolicyLocal {
+		some("internalTrafficPolicy", string(*p), "on their own node")
+	}
+	if d := s.Spec.TrafficDistribution; d != nil && *d == v1.ServiceTrafficDistributionPreferSameNode {
+		some("trafficDistribution", *d, "on their own node, as long as it has a ready one")
+	} else if d != nil {
+		some("trafficDistribution", *d, "in their own zone, as long as it has a ready one")
+	}
+	for _, key := range []string{v1.AnnotationTopologyMode, v1.DeprecatedAnnotationTopologyAwareHints} {
+		if mode := s.Annotations[key]; strings.EqualFold(mode, "auto") {
+			some("the annotation "+key, mode, "in their own zone, if the pods are spread over all zones")
 		}
 	}
 }
@@ -229,9 +274,6 @@ func notSimulated(w *workload) []string {
 	for _, t := range w.counted() {
 		if t.Spec.SessionAffinity == v1.ServiceAffinityClientIP {
 			add("sessionAffinity")
-		}
-		if t.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal {
-			add("externalTrafficPolicy Local")
 		}
 	}
 	if _, known := w.sleep(); !known {

@@ -99,7 +99,7 @@ func (w *workload) enoughSleep(o *Options, s sample) (*Fix, error) {
 	w, before, field := w.prepared(o)
 	if before != "" {
 		n := len(s)
-		if _, balanced := router.NamedLoadBalancer(o.Router); balanced { // the name says how long it can take
+		if _, balanced := o.balancer(); balanced { // the name says how long it can take
 			n = max(fewestRuns, n/4)
 		}
 		var err error
@@ -140,7 +140,7 @@ func (w *workload) sleeps(o *Options, s sample, always bool) (list []int64) {
 	for i := range s {
 		least = max(least, roundUp(s[i].needs))
 	}
-	if _, balanced := router.NamedLoadBalancer(o.Router); balanced { // runs do not show how long it can take
+	if _, balanced := o.balancer(); balanced { // runs do not show how long it can take
 		least = max(least, roundUp(longestDrop(o)+o.Latency.Max))
 	}
 	if enough, ruled := w.alwaysEnough(o); ruled && always {
@@ -164,7 +164,7 @@ func (w *workload) prepared(o *Options) (changed *workload, text, field string) 
 	if w.stopsAll(o) {
 		with(w.oneByOne())
 	}
-	if lb, balanced := router.NamedLoadBalancer(o.Router); balanced && !w.keepsReady(o, 0) {
+	if lb, balanced := o.balancer(); balanced && !w.keepsReady(o, 0) {
 		for _, c := range w.minReady(o) {
 			c.text += fmt.Sprintf(" (%s takes up to %s to add a pod)", router.Short(lb.Name), value.Format(lb.AddMost))
 			with(c)
@@ -244,8 +244,10 @@ func (w *workload) candidates(o *Options) (list [][]candidate) {
 				}}})
 		}
 	}
-	if longer := w.minReady(o); len(longer) > 0 && o.Router == router.KubeProxy {
-		list = append(list, longer)
+	if _, balanced := o.balancer(); !balanced {
+		if longer := w.minReady(o); len(longer) > 0 {
+			list = append(list, longer)
+		}
 	}
 	return list
 }
@@ -286,12 +288,13 @@ func rolling(d *appsv1.Deployment, surge, unavailable int32) {
 		RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &s, MaxUnavailable: &u}}
 }
 
-// minReady returns longer times from Ready to available: those that keep the syncs of kube-proxy
+// minReady returns longer times from Ready to available: those that keep the syncs of a proxy
 // apart, or as long as a load balancer takes to add a pod. A pod can be available up to a second
 // early.
 func (w *workload) minReady(o *Options) (list []candidate) {
-	from, to := int32(2), int32(3)
-	if _, balanced := router.NamedLoadBalancer(o.Router); balanced {
+	from := int32(roundUp(o.routing().MinSync)) + 1
+	to := from + 1
+	if _, balanced := o.balancer(); balanced {
 		from = int32(roundUp(longestAdd(o))) + 1
 		to = from
 	}

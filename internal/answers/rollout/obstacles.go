@@ -36,12 +36,14 @@ type around struct {
 	quotas  []v1.ResourceQuota
 	scalers []autoscalingv2.HorizontalPodAutoscaler
 	budgets []policyv1.PodDisruptionBudget
+	spaces  []v1.Namespace
 }
 
 // read adds the objects of a file. It leaves out what it cannot read: the API server says more
 // about it.
 func (a *around) read(f *manifests.Objects) {
 	a.claims = append(a.claims, readAll[v1.PersistentVolumeClaim](f.OfKind("v1", "PersistentVolumeClaim"))...)
+	a.spaces = append(a.spaces, readAll[v1.Namespace](f.OfKind("v1", "Namespace"))...)
 	a.quotas = append(a.quotas, readAll[v1.ResourceQuota](f.OfKind("v1", "ResourceQuota"))...)
 	a.budgets = append(a.budgets, readAll[policyv1.PodDisruptionBudget](f.OfKind("policy/v1",
 		"PodDisruptionBudget"))...)
@@ -87,7 +89,7 @@ func (r *reader) warn(w *workload) {
 	w.notes = append(w.notes, r.postStarts(w.spec.Spec.Template.Spec.Containers)...)
 	w.doubtStops()
 	w.warnOfHooks()
-	w.doubtRoutes()
+	r.doubtRoutes(w)
 	w.warnOfKill(r.o)
 }
 

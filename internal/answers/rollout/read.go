@@ -38,12 +38,14 @@ type workload struct {
 	require    Requirements       // about rollouts, of the options and of its annotation
 	containers Requirements       // those that package check judges
 	notes      []string           // what is not simulated
+	router     Router             // where its requests come from
 	shown      *Shown             // unless nil, gets the trace of the run
 }
 
 // reader reads manifests.
 type reader struct {
 	around
+	fronts    fronts
 	o         *Options
 	errs      *strict.Collector
 	workloads []*workload
@@ -70,6 +72,7 @@ func (r *reader) read(files []input.File) {
 			}
 		}
 		r.around.read(objects)
+		r.fronts.read(objects)
 		for _, n := range objects.OfKind("v1", "Service") {
 			s := &v1.Service{}
 			if strict.Decode(n, s); n.Bad() {
@@ -130,6 +133,7 @@ func (r *reader) check(from []*workload) {
 				Errorf("no earlier ReplicaSet is kept, so there is none to go back to")
 		}
 		r.findServices(w)
+		r.findWay(w)
 		r.findOld(w, from)
 		w.notes = notSimulated(w)
 		r.warn(w)

@@ -34,18 +34,20 @@ type Report struct {
 type Setting struct {
 	Kubernetes string   `json:"kubernetes"`
 	Delays     string   `json:"delays"`
-	Router     Router   `json:"router"`
 	Change     string   `json:"change"`
 	Requests   Requests `json:"requests"`
 	Program    string   `json:"program"` // how it starts and stops
 }
 
-// Router is where the requests come from.
+// Router is where the requests to a Deployment come from.
 type Router struct {
-	Name   string `json:"name"`
-	Source string `json:"source,omitempty"` // of the delays of a load balancer
-	Add    string `json:"add,omitempty"`
-	Remove string `json:"remove,omitempty"`
+	Name string `json:"name"`
+	From string `json:"from,omitempty"` // the object of the files that leads to it
+	// Because is what in the object says so.
+	Because string `json:"because,omitempty"`
+	Source  string `json:"source,omitempty"` // of its delays
+	Add     string `json:"add,omitempty"`
+	Remove  string `json:"remove,omitempty"`
 }
 
 // Requests are the requests to each Service.
@@ -106,6 +108,7 @@ type Workload struct {
 	MinReadySeconds int32  `json:"minReadySeconds"`
 	Service         string `json:"service,omitempty"` // the first of those whose requests are counted
 	Container       string `json:"container"`         // that serves them
+	Router          Router `json:"router"`
 	Runs            int    `json:"runs"`
 	Incomplete      int    `json:"incomplete,omitempty"` // runs that do not complete
 	// Outage is the longest time without a Ready pod, of the runs.
@@ -251,21 +254,28 @@ func Count(v float64) string {
 
 // setting returns what the options say to the report.
 func (o *Options) setting() Setting {
-	s := Setting{Kubernetes: o.Profile.Version, Delays: o.Delays, Router: Router{Name: o.Router},
-		Change:   o.Change.String(),
+	return Setting{Kubernetes: o.Profile.Version, Delays: o.Delays, Change: o.Change.String(),
 		Requests: Requests{Rate: o.Rate, Latency: o.Latency.String(), Covers: Covers}, Program: o.App.String()}
-	if lb, named := router.NamedLoadBalancer(o.Router); named {
-		span := func(least, most time.Duration) string { return value.Interval{Min: least, Max: most}.String() }
-		s.Router = Router{router.Short(o.Router), lb.Source, span(lb.AddLeast, lb.AddMost),
-			span(lb.RemoveLeast, lb.RemoveMost)}
+}
+
+// described returns a router with its delays and their source.
+func (r Router) described() Router {
+	lb, named := router.NamedLoadBalancer(r.Name)
+	if !named {
+		return r
 	}
-	return s
+	r.Name, r.Source = router.Short(r.Name), lb.Source
+	if !lb.Syncs {
+		r.Add = value.Interval{Min: lb.AddLeast, Max: lb.AddMost}.String()
+		r.Remove = value.Interval{Min: lb.RemoveLeast, Max: lb.RemoveMost}.String()
+	}
+	return r
 }
 
 func newWorkload(w *workload, o *Options) *Workload {
 	spec := &w.spec.Spec
 	r := &Workload{Object: w.object(), Replicas: *spec.Replicas,
-		Strategy: string(spec.Strategy.Type), MinReadySeconds: spec.MinReadySeconds, Container: w.serve()[0],
+		Router: w.router.described(), Strategy: string(spec.Strategy.Type), MinReadySeconds: spec.MinReadySeconds, Container: w.serve()[0],
 		NotSimulated: w.notes, Waits: w.waits, Containers: require.Texts(w.containers), Unsure: w.unsure,
 		Reason: strings.Join(w.warnings, " ")}
 	counted := w.counted()

@@ -16,18 +16,18 @@ import (
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/internal/workloads"
-	"probesim.dev/internal/world/router"
 	"probesim.dev/kube/profile"
 )
 
-// Options say what is rolled out, and for which nodes. The zero value restarts each Deployment
-// behind kube-proxy in the newest version of Kubernetes, on nodes with the default delays, with
+// Options say what is rolled out, and for which nodes. The zero value restarts each Deployment in the newest version of Kubernetes, on nodes with the default delays, with
 // programs that start and stop at once and no requests.
 type Options struct {
 	Profile profile.Profile // zero: the newest
 	Delays  string          // a set of fakeruntime.DelaySets; others: the default delays
-	Router  string          // a name that router.NamedLoadBalancer knows; empty: kube-proxy
-	Change  Change
+	// Router is a name that router.NamedLoadBalancer knows, or kube-proxy. Empty: what the files put
+	// in front of a Deployment, or kube-proxy.
+	Router string
+	Change Change
 	// Replicas, unless nil, replaces the number of replicas of each Deployment.
 	Replicas *int32
 	App      App
@@ -188,7 +188,7 @@ func (w *Workload) lost() float64 {
 // in returns the options for a workload, the one with an index of some.
 func (o *Options) in(w *workload, index, of int) *Options {
 	own := *o
-	own.App = o.App.in(w.spec.Namespace, w.spec.Name)
+	own.App, own.Router = o.App.in(w.spec.Namespace, w.spec.Name), w.router.Name
 	if of > 1 {
 		own.Each = func(n int, name string, do func(context.Context, int) error) error {
 			return o.Each(n, fmt.Sprintf("%s of %s (%d of %d)", name, w.title(), index+1, of), do)
@@ -200,9 +200,6 @@ func (o *Options) in(w *workload, index, of int) *Options {
 func (o *Options) complete() {
 	if o.Profile.Version == "" {
 		o.Profile = profile.Newest()
-	}
-	if o.Router == "" {
-		o.Router = router.KubeProxy
 	}
 	if o.Each == nil {
 		o.Each = func(n int, _ string, do func(context.Context, int) error) error {

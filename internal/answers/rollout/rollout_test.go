@@ -231,7 +231,7 @@ func TestVerdicts(t *testing.T) {
 		{"a probe that never succeeds", manifest{container: "startupProbe: {httpGet: {path: /, port: none}}"},
 			rollout.Options{}, rollout.NeverReady, "startup probe", ""},
 		{"a load balancer", manifest{replicas: 2}, rollout.Options{Router: "ingress-nginx"}, rollout.Loses,
-			"exited old", "minReadySeconds: 7"},
+			"exited old", "preStop: {sleep: {seconds: 12}}; minReadySeconds: 6"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.Options.Runs = 12

@@ -9,7 +9,6 @@ import (
 	"probesim.dev/internal/world/controller"
 	"probesim.dev/internal/world/controller/deployment"
 	"probesim.dev/internal/world/controller/endpointslice"
-	"probesim.dev/internal/world/router"
 )
 
 // alwaysEnough returns a preStop sleep with which no request can be lost in any run, or false if no
@@ -20,8 +19,8 @@ import (
 //     each change of a pod until a watch shows the write: four in a row are the most that 15,000
 //     runs had.
 //   - Its write of the slice is a call, and a watch shows the slice to the router.
-//   - kube-proxy may be in a sync, waits for minSyncPeriod and writes its rules. A load balancer
-//     takes its own delay.
+//   - kube-proxy may be in a sync, waits for minSyncPeriod and writes its rules, as other proxies
+//     do. A load balancer takes its own delay.
 //
 // The sleep must last until then, less the time that the program goes on to accept connections, and
 // so that the program ends the requests it has. The rule holds as long as the pods of the rollout
@@ -70,10 +69,10 @@ const rareBackOff = 8*endpointslice.BackOff - 2*endpointslice.BackOff
 func longestDrop(o *Options) time.Duration {
 	watch, call, sync := o.longest()
 	drop := 3*watch + 2*call + 2*endpointslice.BackOff
-	if lb, named := router.NamedLoadBalancer(o.Router); named {
+	if lb, balanced := o.balancer(); balanced {
 		return drop + lb.RemoveMost
 	}
-	return drop + 2*sync + router.MinSyncPeriod
+	return drop + 2*sync + o.routing().MinSync
 }
 
 // keepsReady reports whether the router always has another pod: one that stays available in the
@@ -86,7 +85,7 @@ func (w *workload) keepsReady(o *Options, more time.Duration) bool {
 	if w.spec.Spec.Strategy.Type != appsv1.RollingUpdateDeploymentStrategyType {
 		return false
 	}
-	if _, balanced := router.NamedLoadBalancer(o.Router); balanced &&
+	if _, balanced := o.balancer(); balanced &&
 		time.Duration(w.spec.Spec.MinReadySeconds-1)*time.Second < longestAdd(o)+more {
 		return false
 	}
@@ -98,7 +97,7 @@ func (w *workload) keepsReady(o *Options, more time.Duration) bool {
 // pod can be available a second before its minReadySeconds are over, because the API has the time
 // of Ready in whole seconds.
 func longestAdd(o *Options) time.Duration {
-	lb, _ := router.NamedLoadBalancer(o.Router)
+	lb, _ := o.balancer()
 	return longestDrop(o) - lb.RemoveMost + lb.AddMost
 }
 

@@ -139,8 +139,8 @@ func (w *workload) simulate(ctx context.Context, o *Options, healthy map[bool]fa
 	r.outcome.ready = math.MaxInt32
 	uptime := node.DefaultUptime + time.Duration(r.fraction("uptime")*float64(10*time.Second))
 	control := node.ControlPlane{Delays: o.control()}
-	if lb, named := router.NamedLoadBalancer(o.Router); named {
-		control.LoadBalancers = []router.LoadBalancer{lb.LoadBalancer}
+	if lb := o.routing(); lb.Name != router.KubeProxy {
+		control.LoadBalancers = []router.LoadBalancer{lb}
 	}
 	recorder := &trace.Recorder{Sink: func(*trace.Record) {}}
 	if w.shown != nil {
@@ -188,7 +188,7 @@ func (r *run) limit() time.Duration {
 func (r *run) send() {
 	var entries []traffic.Entry
 	for _, t := range r.targets {
-		entries = append(entries, traffic.Entry{Service: t.name(), Router: r.o.Router, Rate: r.o.Rate,
+		entries = append(entries, traffic.Entry{Service: t.name(), Router: r.o.routing().Name, Rate: r.o.Rate,
 			Least: r.o.Latency.Min, Most: r.o.Latency.Max, Container: t.container})
 		r.outcome.each = append(r.outcome.each, losses{})
 	}
@@ -286,7 +286,7 @@ func (r *run) failed(record *trace.Record) {
 // routed notes when a router drops the pods that terminate.
 func (r *run) routed(record *trace.Record) {
 	i := slices.IndexFunc(r.targets, func(t *target) bool { return record.Object.Name == "Service "+t.name() })
-	if record.Reason != r.o.Router || i < 0 {
+	if record.Reason != r.o.routing().Name || i < 0 {
 		return
 	}
 	is := map[string]bool{}
@@ -362,8 +362,8 @@ func (r *run) follow(record *trace.Record) {
 
 // ask schedules the change, some seconds after all pods are available and targets of the router.
 func (r *run) ask(now virtual.Time) {
-	lb, _ := router.NamedLoadBalancer(r.o.Router)
-	at := now.Add(lb.AddMost + 5*time.Second + time.Duration(r.fraction("change")*float64(10*time.Second)))
+	lb := r.o.routing()
+	at := now.Add(lb.AddMost + max(lb.MinSync, router.MinSyncPeriod) + 4*time.Second + time.Duration(r.fraction("change")*float64(10*time.Second)))
 	if r.o.Change.Kind == Undo && !r.undone {
 		r.undone = true
 		r.n.At(at, func() { r.fail(r.patch()) })
@@ -411,10 +411,8 @@ func (r *run) finish(now virtual.Time) {
 	}
 	r.finished = max(r.finished, now)
 	r.outcome.gone = cmp.Or(r.outcome.gone, now.Sub(r.changed))
-	last := 3 * time.Second
-	if lb, named := router.NamedLoadBalancer(r.o.Router); named {
-		last += lb.RemoveMost
-	}
+	lb := r.o.routing()
+	last := 2*time.Second + max(lb.MinSync, router.MinSyncPeriod) + lb.RemoveMost
 	if !r.acceptsWhenReady(r.o) {
 		last += min(r.longestStart(r.o), settling)
 	}

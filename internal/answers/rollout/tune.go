@@ -11,7 +11,6 @@ import (
 
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/require"
-	"probesim.dev/internal/world/router"
 )
 
 // Tune finds the least change of each Deployment with which runs meet the requirements of the
@@ -216,7 +215,7 @@ func (x *tuner) knobs(s sample) (list []knob) {
 func (x *tuner) longerSleeps(s sample) (k knob) {
 	w, _, _ := x.w.prepared(x.o)
 	list := w.sleeps(x.o, s, x.always && x.losesNothing())
-	if _, balanced := router.NamedLoadBalancer(x.o.Router); len(list) > 1 && !balanced {
+	if _, balanced := x.o.balancer(); len(list) > 1 && !balanced {
 		now, _ := w.sleep()
 		for seconds := list[0] - 1; seconds > int64(now/time.Second); seconds-- {
 			list = slices.Insert(list, 0, seconds)
@@ -262,7 +261,7 @@ func (x *tuner) faster() (k knob) {
 // result describes the changes of a trial, or the closest one if there is none.
 func (x *tuner) result(found *trial) (*Tuned, error) {
 	w := x.w
-	t := &Tuned{Object: w.object(), Met: found != nil}
+	t := &Tuned{Object: w.object(), Router: w.router.described(), Met: found != nil}
 	if found == nil {
 		found = x.best
 	}

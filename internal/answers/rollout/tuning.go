@@ -22,6 +22,7 @@ type Tuning struct {
 // Tuned is the result for a Deployment.
 type Tuned struct {
 	Object
+	Router Router `json:"router"`
 	// Met reports whether the changes meet all requirements. Without it they are those that come
 	// closest, if there are any.
 	Met          bool          `json:"met"`

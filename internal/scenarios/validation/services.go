@@ -179,6 +179,9 @@ func (c *checker) checkRouter(r *format.Router, n *strict.Node) {
 			return
 		}
 		known, _ := router.NamedLoadBalancer(r.Kind)
+		if known.Syncs && r.Add == nil && r.Remove == nil {
+			return
+		}
 		r.Add = cmp.Or(r.Add, &value.Draw{Min: known.AddLeast, Max: known.AddMost})
 		r.Remove = cmp.Or(r.Remove, &value.Draw{Min: known.RemoveLeast, Max: known.RemoveMost})
 	}

@@ -432,10 +432,12 @@ func (r *Run) markLongest(race *Race, records []*trace.Record) {
 // whyLong says why a step took so long, if it is known.
 func (r *Run) whyLong(rec *trace.Record) string {
 	switch {
+	case rec.Kind == trace.RoutesChanged && rec.Message != "" && rec.Reason != kubeProxy:
+		return ": " + printable.Text(rec.Reason) + " waits for its next sync"
 	case rec.Kind == trace.RoutesChanged && rec.Message != "":
 		return ": kube-proxy waits for minSyncPeriod (1s) after a sync" + r.syncBefore(rec)
 	case rec.Kind == trace.RoutesChanged && rec.Reason != kubeProxy:
-		return ", that of the load balancer " + printable.Text(rec.Reason)
+		return ", that of " + printable.Text(rec.Reason)
 	case rec.Kind == trace.EndpointsWritten:
 		return r.sliceBackOff(rec)
 	case rec.Kind == trace.RoutesChanged:

@@ -10,11 +10,16 @@ import (
 	"probesim.dev/trace"
 )
 
-// LoadBalancer is a router outside the cluster, such as one whose targets a controller of a cloud
-// registers and deregisters. It is a range of delays for each direction; what happens in between is
-// not simulated.
+// LoadBalancer is a router besides kube-proxy. One outside the cluster, whose targets a controller of
+// a cloud registers and deregisters, is a range of delays for each direction; what happens in
+// between is not simulated. A proxy in the cluster syncs.
 type LoadBalancer struct {
 	Name string
+	// Syncs says that it takes all changes over at once, as kube-proxy does, in syncs that are
+	// MinSync apart. It then has none of the other delays.
+	Syncs     bool
+	MinSync   time.Duration
+	KubeProxy bool // one of its modes
 	// AddLeast and AddMost bound the time from the change of an EndpointSlice until a new ready pod
 	// gets requests, and RemoveLeast and RemoveMost the time until a pod that is no longer ready
 	// gets none.
@@ -97,6 +102,10 @@ func (b *Balancer) Done(m Move) ([]trace.Endpoint, bool) {
 
 // StartLoadBalancer starts a load balancer.
 func StartLoadBalancer(env *controller.Env, of LoadBalancer) {
+	if of.Syncs {
+		startProxy(env, of)
+		return
+	}
 	b := NewBalancer(of)
 	var r *routes
 	r = follow(env, of.Name, func(service string) {

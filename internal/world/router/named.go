@@ -10,35 +10,40 @@ import (
 	"probesim.dev/internal/value"
 )
 
-// Named is a load balancer with the source of its delays.
+// Named is a router besides kube-proxy, with the source of its delays.
 type Named struct {
 	LoadBalancer
 	Source string
 }
 
-// named are the load balancers that have a name. Nobody publishes the distribution of their delays:
-// the ends of a range are what public reports say, and the sources name the reports. The name of a
-// project alone stands for its repository on GitHub.
+// named are the routers besides kube-proxy that have a name. Nobody publishes the distribution of
+// the delays of a load balancer: the ends of a range are what public reports say, and the sources
+// name the reports. The name of a project alone stands for its repository on GitHub.
 var named = []Named{
-	{LoadBalancer{"kube-proxy-10s", 100 * time.Millisecond, 10300 * time.Millisecond, 100 * time.Millisecond,
-		10300 * time.Millisecond},
+	{LoadBalancer{Name: KubeProxy + "-ipvs", Syncs: true, KubeProxy: true},
+		"kube-proxy in IPVS mode, without a minSyncPeriod by default (kubernetes pkg/proxy/apis/config/v1alpha1)"},
+	{LoadBalancer{Name: KubeProxy + "-10s", Syncs: true, MinSync: 10 * time.Second, KubeProxy: true},
 		"kube-proxy with minSyncPeriod 10s, as scripts of GKE had it (kubernetes-sigs/kind#1707)"},
-	{LoadBalancer{"ingress-nginx", 0, 3300 * time.Millisecond, 0, 3300 * time.Millisecond},
-		"ingress-nginx reloads at most 0.3 times a second (ingress-nginx#1800); 1,000 ingresses take over 5s " +
-			"(#6079), 3,000 take minutes (#11046)"},
-	{LoadBalancer{"traefik", 0, 2 * time.Second, 0, 2 * time.Second},
-		"Traefik takes a change over at least 2s after the one before (providersThrottleDuration); 502 and 504 in " +
-			"updates (traefik#4452)"},
-	{LoadBalancer{"alb-ip", 5 * time.Second, 30 * time.Second, 5 * time.Second, 60 * time.Second},
+	{LoadBalancer{Name: "ingress-nginx", Syncs: true, MinSync: time.Second * 10 / 3},
+		"ingress-nginx syncs at most 0.3 times a second, all endpoints at once (its --sync-rate-limit; " +
+			"ingress-nginx#1800); 1,000 ingresses take over 5s (#6079), 3,000 take minutes (#11046)"},
+	{LoadBalancer{Name: "traefik", Syncs: true, MinSync: 2 * time.Second},
+		"Traefik takes changes over at least 2s after those before (providersThrottleDuration; traefik#4452)"},
+	{LoadBalancer{Name: "alb-ip", AddLeast: 5 * time.Second, AddMost: 30 * time.Second, RemoveLeast: 5 * time.Second,
+		RemoveMost: 60 * time.Second},
 		"AWS ALB with IP targets: a preStop sleep of 5s to 15s is too short, 25s to 70s is enough " +
-			"(aws-load-balancer-controller#1064, #2106, alphagov/govuk-helm-charts#2202)"},
-	{LoadBalancer{"alb-instance", 15 * time.Second, 45 * time.Second, 15 * time.Second, 45 * time.Second},
-		"AWS ALB with health checks of 2 x 15s: a preStop sleep of 30s is too short, 45s is enough (quay#6871)"},
-	{LoadBalancer{"neg", 10 * time.Second, 60 * time.Second, 10 * time.Second, 60 * time.Second},
-		"GCP network endpoint groups: the documentation asks for 60s; 502 for about a minute (ingress-gce#769, #2222)"},
+			"(aws-load-balancer-controller#1064, #3270, alphagov/govuk-helm-charts#2202)"},
+	{LoadBalancer{Name: "nlb-ip", AddLeast: 90 * time.Second, AddMost: 5 * time.Minute, RemoveLeast: 2 * time.Minute,
+		RemoveMost: 5 * time.Minute},
+		"AWS NLB with IP targets: a new target takes 90s to 180s, or 5m; new connections go to an old one for two " +
+			"minutes (aws-load-balancer-controller#1834, #2366, aws/containers-roadmap#470)"},
+	{LoadBalancer{Name: "neg", AddLeast: 2 * time.Second, AddMost: 60 * time.Second, RemoveLeast: 2 * time.Second,
+		RemoveMost: 60 * time.Second},
+		"GCP network endpoint groups: the documentation asks for 60s; 502 for 5s to a minute (ingress-gce#638, #2222)"},
 }
 
-// NamedLoadBalancer returns the load balancer of a name, and false if there is none.
+// NamedLoadBalancer returns the router besides kube-proxy that has a name, and false if there is
+// none.
 func NamedLoadBalancer(name string) (Named, bool) {
 	i := slices.IndexFunc(named, func(n Named) bool { return n.Name == name })
 	if i < 0 {
@@ -55,6 +60,8 @@ func parse(text string) (Named, error) {
 	name, delays, found := strings.Cut(text, ":")
 	parts := strings.Split(delays, ",")
 	switch {
+	case strings.HasSuffix(text, "-instance"):
+		return n, errors.New("its targets are nodes, so kube-proxy decides which pod gets a request: say kube-proxy")
 	case !found || len(parts) != 2:
 		return n, fmt.Errorf("must be one of %s, or a load balancer such as 'gateway: add 30s..40s, remove 40s'",
 			strings.Join(Names(), ", "))

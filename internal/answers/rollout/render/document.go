@@ -4,9 +4,11 @@ package render
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"probesim.dev/internal/answers/rollout"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/show/document"
 )
 
@@ -63,7 +65,7 @@ func summary(d *document.Document, r *rollout.Report) {
 		what += ", do not complete, or miss a requirement"
 	}
 	s := d.Section(document.Section{Title: fmt.Sprintf("%d of %d Deployments %s", bad, len(r.Workloads), what),
-		Facts: facts(&r.Setting)})
+		Facts: facts(&r.Setting, routers(r))})
 	s.Table(table)
 	if hidden := len(r.Workloads) - rollout.Detailed; hidden > 0 && !r.Details {
 		s.Text(document.Dim, fmt.Sprintf("Details of the worst %d follow; with --details, those of all.",
@@ -111,7 +113,7 @@ func section(d *document.Document, workloads int, s document.Section) *document.
 func workload(d *document.Document, r *rollout.Report, w *rollout.Workload) {
 	verdict := verdicts[w.Verdict]
 	s := section(d, len(r.Workloads), document.Section{Title: w.Title() + ": " + Headline(r, w),
-		Facts: facts(&r.Setting), Badge: verdict.badge, Style: verdict.style})
+		Facts: facts(&r.Setting, w.Router.Name), Badge: verdict.badge, Style: verdict.style})
 	s.Note(document.Dim, Settings(r, w))
 	if verdict.style == document.Good {
 		verdict.style = document.Warn
@@ -147,8 +149,19 @@ func workload(d *document.Document, r *rollout.Report, w *rollout.Workload) {
 	}
 }
 
-func facts(s *rollout.Setting) string {
-	return "Kubernetes " + s.Kubernetes + ", " + Nodes(s.Delays) + ", " + s.Router.Name
+func facts(s *rollout.Setting, router string) string {
+	return "Kubernetes " + s.Kubernetes + ", " + Nodes(s.Delays) + ", " + router
+}
+
+// routers names the routers of all workloads.
+func routers(r *rollout.Report) string {
+	var names []string
+	for i := range r.Workloads {
+		if name := r.Workloads[i].Router.Name; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return printable.Few(names)
 }
 
 func requirement(s *document.Section, met bool, text string) {
@@ -187,9 +200,9 @@ func losses(s *document.Section, r *rollout.Report, w *rollout.Workload) {
 		return
 	}
 	for _, p := range w.Lost.Parts {
-		s.Item(document.Item{Mark: fmt.Sprintf("%8s", rollout.Count(p.Count)), Text: Part(r, &p)})
+		s.Item(document.Item{Mark: fmt.Sprintf("%8s", rollout.Count(p.Count)), Text: Part(w, &p)})
 	}
 	if len(w.Lost.Parts) > 0 && w.Lost.WaitedForSync {
-		s.Item(document.Item{Text: Waited(r)})
+		s.Item(document.Item{Text: Waited(r, w)})
 	}
 }

@@ -23,7 +23,7 @@ func Tuning(r *rollout.Tuning) *document.Document {
 func tuned(d *document.Document, r *rollout.Tuning, w *rollout.Tuned) {
 	mark, style := document.Mark(w.Met)
 	s := section(d, len(r.Workloads),
-		document.Section{Title: w.Title(), Facts: facts(&r.Setting), Badge: mark, Style: style})
+		document.Section{Title: w.Title(), Facts: facts(&r.Setting, w.Router.Name), Badge: mark, Style: style})
 	headline := TunedHeadline(w)
 	if !w.Met && len(w.Changes) > 0 {
 		headline += " This one comes closest:"

@@ -31,13 +31,16 @@ func Rows(w *rollout.Workload) []rollout.Row {
 	return rows
 }
 
-// Waited says why kube-proxy goes on to send requests to a pod.
-func Waited(r *rollout.Report) string {
+// Waited says why a proxy goes on to send requests to a pod.
+func Waited(r *rollout.Report, w *rollout.Workload) string {
 	after := "the sync that the new pod's readiness caused"
 	if strings.HasPrefix(r.Change, string(rollout.Scale)) {
 		after = "its last sync"
 	}
-	return "kube-proxy waits for minSyncPeriod (1s) after " + after
+	if w.Router.Name == "kube-proxy" {
+		return "kube-proxy waits for minSyncPeriod (1s) after " + after
+	}
+	return w.Router.Name + " waits for its next sync after " + after
 }
 
 // Headline is the verdict in a few words.
@@ -45,6 +48,10 @@ func Headline(r *rollout.Report, w *rollout.Workload) string {
 	what := "a rollout"
 	if n, scales := strings.CutPrefix(r.Change, "scale="); scales {
 		what = "scaling to " + n
+	}
+	behind := ""
+	if w.Router.Name != "kube-proxy" {
+		behind = " behind " + w.Router.Name
 	}
 	switch {
 	case w.Verdict == rollout.NeverReady:
@@ -60,7 +67,7 @@ func Headline(r *rollout.Report, w *rollout.Workload) string {
 			what += " may never complete, or"
 		}
 		return fmt.Sprintf("%s loses up to %s of %s requests", what, rollout.Count(w.Lost.Greatest),
-			rollout.Count(w.Lost.Requests))
+			rollout.Count(w.Lost.Requests)) + behind
 	case len(w.Waits) > 0 && w.Verdict == rollout.LosesNone:
 		return what + " completes, unless new pods wait for old ones"
 	case w.Lost == nil && w.Outage > 0:
@@ -72,7 +79,7 @@ func Headline(r *rollout.Report, w *rollout.Workload) string {
 	if w.Unsure {
 		of = "simulated request"
 	}
-	return fmt.Sprintf("%s loses no %s in %s", what, of, Runs(w.Runs))
+	return fmt.Sprintf("%s loses no %s in %s", what, of, Runs(w.Runs)) + behind
 }
 
 // Settings says how the workload is rolled out.
@@ -92,10 +99,11 @@ func Settings(r *rollout.Report, w *rollout.Workload) string {
 	}
 	if len(w.Services) > 0 {
 		return text + fmt.Sprintf("%s send %g requests a second each; a request takes %s. The figures are those of "+
-			"the Service that loses most in a run.", senders(w), r.Requests.Rate, r.Requests.Latency)
+			"the Service that loses most in a run.", senders(w), r.Requests.Rate, r.Requests.Latency) + From(w)
 	}
-	return text + fmt.Sprintf("Service %s sends %g requests a second to container %s; each takes %s.", w.Service,
+	text += fmt.Sprintf("Service %s sends %g requests a second to container %s; each takes %s.", w.Service,
 		r.Requests.Rate, w.Container, r.Requests.Latency)
+	return text + From(w)
 }
 
 // senders names the Services, and the container that each sends requests to.
@@ -112,22 +120,22 @@ func senders(w *rollout.Workload) string {
 }
 
 // Part describes a part of the lost requests.
-func Part(r *rollout.Report, p *rollout.Part) string {
+func Part(w *rollout.Workload, p *rollout.Part) string {
 	window := took(p.Window)
 	if p.Window < 50e6 {
 		window = fmt.Sprintf("%.0fms", float64(p.Window)/1e6)
 	}
 	switch p.Reason {
 	case traffic.Refused:
-		return fmt.Sprintf("%s pods: refused after SIGTERM, still a target of %s for up to %s", p.Pods, r.Router.Name,
+		return fmt.Sprintf("%s pods: refused after SIGTERM, still a target of %s for up to %s", p.Pods, w.Router.Name,
 			window)
 	case traffic.Exited:
 		return fmt.Sprintf("%s pods: the program has exited, still a target of %s for up to %s", p.Pods,
-			r.Router.Name, window)
+			w.Router.Name, window)
 	case traffic.NotListening:
 		return fmt.Sprintf("%s pods: a target, but the program does not listen yet, for up to %s", p.Pods, window)
 	case traffic.NoEndpoints:
-		return fmt.Sprintf("an outage: no pod is a target of %s for up to %s", r.Router.Name, window)
+		return fmt.Sprintf("an outage: no pod is a target of %s for up to %s", w.Router.Name, window)
 	}
 	return p.Pods + " pods: the program exits with requests in progress"
 }
@@ -181,9 +189,10 @@ func About(r *rollout.Report) []string {
 	if counted {
 		list = append(list, r.Requests.Covers+" Figures are those of random runs; \"always\" is a rule.")
 	}
-	if r.Router.Source != "" {
-		list = append(list, fmt.Sprintf("%s adds a pod after %s and removes it after %s: %s.", r.Router.Name,
-			r.Router.Add, r.Router.Remove, r.Router.Source))
+	for i := range r.Workloads {
+		if text := source(&r.Workloads[i].Router); text != "" && !slices.Contains(list, text) {
+			list = append(list, text)
+		}
 	}
 	if r.Left > 0 {
 		list = append(list, fmt.Sprintf("The time was over: %s not rolled out.", printable.Count(r.Left, "Deployment")))
@@ -192,6 +201,25 @@ func About(r *rollout.Report) []string {
 		list = append(list, "Not rolled out: "+strings.Join(r.NotRolledOut, ", ")+".")
 	}
 	return list
+}
+
+// From says which object leads through the router, if one does.
+func From(w *rollout.Workload) string {
+	if w.Router.From == "" {
+		return ""
+	}
+	return fmt.Sprintf(" %s leads through %s: %s.", w.Router.From, w.Router.Name, w.Router.Because)
+}
+
+// source says how long a router takes, and who says so.
+func source(r *rollout.Router) string {
+	switch {
+	case r.Source == "":
+		return ""
+	case r.Add == "":
+		return r.Name + ": " + r.Source + "."
+	}
+	return fmt.Sprintf("%s adds a pod after %s and removes it after %s: %s.", r.Name, r.Add, r.Remove, r.Source)
 }
 
 // Nodes names a kind of nodes.
