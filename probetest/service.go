@@ -26,6 +26,8 @@ type Requests struct {
 	Router string
 	// Container serves the requests. Empty: a pod serves while any of its containers runs.
 	Container string
+	// Connections are those that clients keep open. The zero value: each request opens its own.
+	Connections traffic.Connections
 }
 
 // Service is a Service that gets requests. AddService and ScenarioRun.Service return Services.
@@ -86,7 +88,7 @@ func (n *Node) entry(s *Service, r Requests) (traffic.Entry, error) {
 	}
 	return traffic.Entry{
 		Service: s.key(), Router: name, Rate: cmp.Or(r.Rate, 1), Least: r.Least, Most: max(r.Least, r.Most),
-		Container: r.Container,
+		Container: r.Container, Connections: r.Connections,
 	}, nil
 }
 

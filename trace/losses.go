@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"math"
 	"time"
 
 	"probesim.dev/sim/virtual"
@@ -47,6 +48,9 @@ func Losses(records []Record, end virtual.Time) []LossSpan {
 		}
 		of := &list[open[k]]
 		of.To, of.Lost, of.Last = r.T, l.Lost, i
+		if mean := l.Lost / r.Took.Seconds(); r.Took > 0 && math.Abs(mean-rate) > 1e-6 { // over kept connections
+			of.Rate = mean
+		}
 		open = append(open[:k], open[k+1:]...)
 	}
 	return list

@@ -21,6 +21,7 @@ import (
 	"probesim.dev/internal/value"
 	"probesim.dev/internal/world/router"
 	"probesim.dev/kube/profile"
+	"probesim.dev/trace/traffic"
 )
 
 // rolloutFlags are the flags of rollout.
@@ -71,7 +72,7 @@ func newRollout() *cobra.Command {
 }
 
 // trafficFlags are the flags about the change, the requests and the program.
-var trafficFlags = []string{"from", "workload", "service", "router", "change", "replicas", "rps", "latency"}
+var trafficFlags = []string{"from", "workload", "service", "router", "change", "replicas", "rps", "latency", "connections"}
 
 // addTraffic adds the flags about the change, the requests and the program.
 func (o *rolloutFlags) addTraffic(cmd *cobra.Command) {
@@ -84,6 +85,9 @@ func (o *rolloutFlags) addTraffic(cmd *cobra.Command) {
 	addFlag(cmd, &o.replicas, "replicas", "", "The `number` of replicas, instead of that in the manifests.",
 		between(1, noMost))
 	addFlag(cmd, &o.Rate, "rps", "100", "Requests a second to the Service of each Deployment, a `number`.", parseRate)
+	addFlag(cmd, &o.Connections, "connections", "", "The `number` of connections that clients keep open, such as 50, or "+
+		"'50 until exit' if the program does not close idle ones when it stops. By default, each request opens one.",
+		func(text string) (c traffic.Connections, err error) { return c, c.UnmarshalText([]byte(text)) })
 	addFlag(cmd, &o.Latency, "latency", "10ms..50ms", "How long a request takes: a `duration` or a range.",
 		value.ParseInterval)
 	flags.StringArrayVar(&o.from, "from", nil, "The `manifest` before the change. You can repeat this flag.")

@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
+	"probesim.dev/trace/traffic"
 )
 
 // ControlPlane turns on the controllers, the scheduler and kube-proxy. Deployments of spec.pods
@@ -58,6 +59,8 @@ type Traffic struct {
 	RPS        int         `json:"rps"`
 	Latency    *value.Draw `json:"latency,omitempty"`   // nil: 0s
 	Container  string      `json:"container,omitempty"` // empty: a pod serves while any of its containers runs
+	// Connections are those that clients keep open. Nil: each request opens its own.
+	Connections *traffic.Connections `json:"connections,omitempty"`
 }
 
 // Rollout changes a Deployment through the API. Exactly one of the fields other than Workload and

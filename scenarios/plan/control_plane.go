@@ -43,6 +43,9 @@ func (p *Plan) ControlPlane() *node.ControlPlane {
 		if t.Latency != nil {
 			entry.Least, entry.Most = t.Latency.Min, t.Latency.Max
 		}
+		if t.Connections != nil {
+			entry.Connections = *t.Connections
+		}
 		control.Traffic = append(control.Traffic, entry)
 	}
 	return control

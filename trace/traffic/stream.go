@@ -19,6 +19,7 @@ type stream struct {
 	targets map[string]*target
 	dropped map[string]*target // targets before, whose programs may still have requests
 	none    *loss              // while there is no target
+	kept    *kept              // nil: each request opens a connection of its own
 }
 
 // target is a pod that gets a part of the requests.
@@ -41,6 +42,7 @@ type loss struct {
 	from    virtual.Time
 	one, of int
 	cause   int64
+	lost    float64 // over connections that are kept
 }
 
 // route takes over the targets of a record.
@@ -48,7 +50,8 @@ func (s *stream) route(f *Fold, r *trace.Record) []trace.Record {
 	if !s.began && len(r.Object.Endpoints) == 0 {
 		return nil
 	}
-	if !s.began {
+	first := !s.began
+	if first {
 		s.began, s.since = true, r.T
 	}
 	s.step = r.Step
@@ -70,11 +73,17 @@ func (s *stream) route(f *Fold, r *trace.Record) []trace.Record {
 		}
 	}
 	s.targets = targets
+	if first {
+		s.connect(f, r.T)
+	}
 	return append(list, s.start(f, r.T)...)
 }
 
 // update begins and ends losses because the pod of a record has changed.
 func (s *stream) update(f *Fold, r *trace.Record) []trace.Record {
+	if s.kept != nil {
+		return s.reconnect(f, r)
+	}
 	t := s.targets[r.Pod]
 	if t == nil {
 		return nil
@@ -93,19 +102,26 @@ func (s *stream) exited(f *Fold, r *trace.Record) []trace.Record {
 	if t == nil {
 		t = s.dropped[r.Pod]
 	}
-	if t == nil || s.Container != "" && s.Container != r.Container {
+	if t == nil && s.kept == nil || s.Container != "" && s.Container != r.Container {
 		return nil
 	}
 	delete(s.dropped, r.Pod)
+	var served []interval
+	if s.kept != nil {
+		s.advance(r.T)
+		served = s.kept.served[r.Pod]
+		delete(s.kept.served, r.Pod)
+	} else {
+		served, t.served = t.served, nil
+	}
 	lost := 0.0
-	for _, i := range t.served {
+	for _, i := range served {
 		lost += i.rate * (s.unfinished(r.T.Sub(i.from)) - s.unfinished(r.T.Sub(min(i.to, r.T))))
 	}
-	t.served = nil
 	if lost <= 0 {
 		return nil
 	}
-	return []trace.Record{s.record(trace.LossEnded, r.T, t.pod, InFlight, r.Step,
+	return []trace.Record{s.record(trace.LossEnded, r.T, r.Pod, InFlight, r.Step,
 		&trace.Loss{Router: s.Router, Rate: s.Rate, One: 1, Of: max(1, len(s.targets)), Lost: lost})}
 }
 
@@ -123,6 +139,9 @@ func (s *stream) unfinished(age time.Duration) float64 {
 
 // start begins the losses and services of all targets.
 func (s *stream) start(f *Fold, now virtual.Time) []trace.Record {
+	if s.kept != nil && s.kept.waiting == 0 {
+		return nil
+	}
 	if len(s.targets) == 0 {
 		s.none = noTarget(now, s.step)
 		return []trace.Record{s.lossRecord(trace.LossStarted, now, "", s.none, s.step)}
@@ -143,8 +162,11 @@ func noTarget(since virtual.Time, cause int64) *loss {
 func (s *stream) begin(f *Fold, t *target, now virtual.Time) []trace.Record {
 	p := f.pods[t.pod]
 	reason := p.refusal(s.Container)
-	if reason == "" {
-		t.served = append(t.recent(now.Add(-s.Most)), interval{now, virtual.Max, s.Rate / float64(len(s.targets))})
+	switch {
+	case reason == "" && s.kept != nil:
+		return nil
+	case reason == "":
+		t.served = append(recent(t.served, now.Add(-s.Most)), interval{now, virtual.Max, s.Rate / float64(len(s.targets))})
 		return nil
 	}
 	t.loss = &loss{reason: reason, from: now, one: 1, of: len(s.targets), cause: t.since}
@@ -155,8 +177,8 @@ func (s *stream) begin(f *Fold, t *target, now virtual.Time) []trace.Record {
 }
 
 // recent returns the times of service that reach beyond a time.
-func (t *target) recent(since virtual.Time) []interval {
-	return slices.DeleteFunc(t.served, func(i interval) bool { return i.to < since })
+func recent(served []interval, since virtual.Time) []interval {
+	return slices.DeleteFunc(served, func(i interval) bool { return i.to < since })
 }
 
 // pause ends the service of a target.
@@ -169,6 +191,9 @@ func (t *target) pause(now virtual.Time) {
 // stop ends all losses in progress.
 func (s *stream) stop(now virtual.Time, cause int64) []trace.Record {
 	var list []trace.Record
+	if s.kept != nil {
+		s.advance(now)
+	}
 	if s.none != nil {
 		list = append(list, s.finish("", s.none, now, cause))
 		s.none = nil
@@ -193,7 +218,9 @@ func (s *stream) end(t *target, now virtual.Time, cause int64) []trace.Record {
 func (s *stream) finish(pod string, l *loss, now virtual.Time, cause int64) trace.Record {
 	r := s.lossRecord(trace.LossEnded, now, pod, l, cause)
 	r.Took = now.Sub(l.from)
-	r.Object.Loss.Lost = s.Rate * float64(l.one) / float64(l.of) * r.Took.Seconds()
+	if r.Object.Loss.Lost = s.Rate * float64(l.one) / float64(l.of) * r.Took.Seconds(); s.kept != nil {
+		r.Object.Loss.Lost = l.lost
+	}
 	return r
 }
 
@@ -203,6 +230,7 @@ func (s *stream) begins(f *Fold, r *trace.Record) []trace.Record {
 		return nil
 	}
 	s.began, s.since, s.step = true, r.T, r.Step
+	s.connect(f, r.T)
 	return s.start(f, r.T)
 }
 

@@ -1,8 +1,8 @@
 // Package traffic computes from the records of a run which requests to a Service are lost, and why.
 // It reads only records, so it works on traces of the simulator, of the real kubelet and of files.
 //
-// Requests are a fluid: a router sends the same part of them to each of its targets, without
-// queues, retries and connections that stay open. A request is lost if it goes to a pod that does
+// Requests are a fluid: a router sends the same part of them, or of the connections that clients
+// keep, to each of its targets, without queues and retries. A request is lost if it goes to a pod that does
 // not accept it, if there is no target, or if the program exits while it has the request. Numbers
 // are exact: only reports round.
 package traffic
@@ -30,6 +30,8 @@ type Entry struct {
 	// Container is the container of the pods that serves the requests. Empty: a pod serves while
 	// any of its containers runs.
 	Container string
+	// Connections are those that clients keep open. The zero value: each request opens its own.
+	Connections Connections
 }
 
 // The reasons of losses.

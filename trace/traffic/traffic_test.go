@@ -2,6 +2,7 @@ package traffic_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ type world struct {
 	fold *traffic.Fold
 	step int64
 	got  []string
+	lost *float64 // unless nil, the sum
 }
 
 func newWorld(entry traffic.Entry) *world {
@@ -32,6 +34,9 @@ func (w *world) add(at float64, r trace.Record) {
 	for _, l := range w.fold.Observe(&r) {
 		text := fmt.Sprintf("%v %s %s %s cause %d", l.T, strings.TrimPrefix(string(l.Kind), "Loss"), l.Pod, l.Reason,
 			l.Cause)
+		if l.Kind == trace.LossEnded && w.lost != nil {
+			*w.lost += l.Object.Loss.Lost
+		}
 		if l.Kind == trace.LossEnded {
 			text += fmt.Sprintf(" lost %.1f", l.Object.Loss.Lost)
 		}
@@ -213,5 +218,70 @@ func TestNothingServes(t *testing.T) {
 	}
 	if lost := newWorld(traffic.Entry{Rate: 100}).fold.Unserved(end); lost != nil {
 		t.Errorf("a Service that does not exist loses %v", lost)
+	}
+}
+
+// Clients that keep their connections lose one request for each one that they open to a pod that
+// refuses it: half of those to two targets. They find the other pod with the next requests.
+func TestKeptConnectionsAreOpenedAgain(t *testing.T) {
+	w := newWorld(traffic.Entry{Rate: 100, Connections: traffic.Connections{Count: 10}})
+	w.start(0, "a")
+	w.start(0, "b")
+	w.route(1, "a", "b")
+	w.close(2, "a")
+	w.exit(2.5, "a")
+	w.route(3, "b")
+	w.check(t, "2s Started a refused cause 4", "2.5s Ended a refused cause 5 lost 4.6", "2.5s Started a exited cause 5",
+		"3s Ended a exited cause 6 lost 0.4")
+}
+
+// A program that keeps idle connections until it exits gets requests although no router knows it
+// any more, and loses those that it has at its exit.
+func TestKeptConnectionsUntilExit(t *testing.T) {
+	w := newWorld(traffic.Entry{Rate: 100, Most: time.Second,
+		Connections: traffic.Connections{Count: 10, UntilExit: true}})
+	w.start(0, "a")
+	w.start(0, "b")
+	w.route(1, "a", "b")
+	w.close(2, "a")
+	w.route(3, "b")
+	w.exit(5, "a")
+	w.check(t, "5s Ended a inFlight cause 6 lost 25.0")
+}
+
+// Without another target, each request is lost. A pod that comes later gets all connections.
+func TestKeptConnectionsInAnOutage(t *testing.T) {
+	w := newWorld(traffic.Entry{Rate: 100, Connections: traffic.Connections{Count: 10}})
+	w.start(0, "a")
+	w.route(1, "a")
+	w.exit(2, "a")
+	w.route(3)
+	w.start(4, "b")
+	w.route(5, "b")
+	w.check(t, "2s Started a exited cause 3", "3s Ended a exited cause 4 lost 100.0",
+		"3s Started  noEndpoints cause 4", "5s Ended  noEndpoints cause 6 lost 200.0")
+}
+
+// Neither more is lost than is sent, nor less than nothing, whatever happens to the pods.
+func TestKeptConnectionsLoseAtMostAll(t *testing.T) {
+	for seed := range uint64(300) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		w := newWorld(traffic.Entry{Rate: 100, Most: time.Second, Connections: traffic.Connections{
+			Count: 1 + random.IntN(50), UntilExit: random.IntN(2) == 0}})
+		lost := 0.0
+		w.lost = &lost
+		for at := range 40 {
+			pod := string(rune('a' + random.IntN(4)))
+			do := []func(float64, string){w.start, w.exit, w.close, func(at float64, pod string) { w.route(at, pod) },
+				func(at float64, pod string) { w.route(at, pod, pod+"2") }, func(at float64, _ string) { w.route(at) }}
+			do[random.IntN(len(do))](float64(at), pod)
+		}
+		end := virtual.At(40 * time.Second)
+		for _, l := range w.fold.End(end) {
+			lost += l.Object.Loss.Lost
+		}
+		if sent := w.fold.Sent(end); lost < 0 || lost > sent*1.0001 {
+			t.Errorf("seed %d: %v of %v are lost", seed, lost, sent)
+		}
 	}
 }

@@ -54,11 +54,28 @@ type Router struct {
 type Requests struct {
 	Rate    float64 `json:"rate"` // a second
 	Latency string  `json:"latency"`
-	Covers  string  `json:"covers"`
+	// Connections that clients keep open, such as "50" or "50 until exit".
+	Connections string `json:"connections,omitempty"`
+	Covers      string `json:"covers"`
 }
 
 // Covers says which requests the figures are about.
-const Covers = "Covers new connections; requests over connections that clients keep open are not counted."
+const Covers = "Covers new connections; requests over connections that clients keep open are not counted " +
+	"(--connections)."
+
+// covers says which requests the figures are about.
+func (o *Options) covers() string {
+	c := o.Connections
+	if c.Count == 0 {
+		return Covers
+	}
+	text := "when it closes its listener"
+	if c.UntilExit {
+		text = "when it exits"
+	}
+	return fmt.Sprintf("Clients keep %s open, each with its pod until the program closes it: %s. They then connect "+
+		"again, and a request is lost with each connection that is refused.", printable.Count(c.Count, "connection"), text)
+}
 
 // Verdict is the answer for a workload.
 type Verdict string
@@ -254,8 +271,12 @@ func Count(v float64) string {
 
 // setting returns what the options say to the report.
 func (o *Options) setting() Setting {
-	return Setting{Kubernetes: o.Profile.Version, Delays: o.Delays, Change: o.Change.String(),
-		Requests: Requests{Rate: o.Rate, Latency: o.Latency.String(), Covers: Covers}, Program: o.App.String()}
+	s := Setting{Kubernetes: o.Profile.Version, Delays: o.Delays, Change: o.Change.String(),
+		Requests: Requests{Rate: o.Rate, Latency: o.Latency.String(), Covers: o.covers()}, Program: o.App.String()}
+	if o.Connections.Count > 0 {
+		s.Requests.Connections = o.Connections.String()
+	}
+	return s
 }
 
 // described returns a router with its delays and their source.

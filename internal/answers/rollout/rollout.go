@@ -17,6 +17,7 @@ import (
 	"probesim.dev/internal/value"
 	"probesim.dev/internal/workloads"
 	"probesim.dev/kube/profile"
+	"probesim.dev/trace/traffic"
 )
 
 // Options say what is rolled out, and for which nodes. The zero value restarts each Deployment in the newest version of Kubernetes, on nodes with the default delays, with
@@ -32,6 +33,8 @@ type Options struct {
 	Replicas *int32
 	App      App
 	Rate     float64 // requests a second to the Service of a Deployment
+	// Connections are those that clients keep open. The zero value: each request opens its own.
+	Connections traffic.Connections
 	// Latency is how long a request takes.
 	Latency value.Interval
 	Require Requirements

@@ -26,7 +26,8 @@ import (
 // so that the program ends the requests it has. The rule holds as long as the pods of the rollout
 // accept requests when they are Ready, another pod is Ready, the Services select the old pods too,
 // SIGKILL comes later (cuts), and no Service waits for a worker of the EndpointSlice controller.
-// With publishNotReadyAddresses, no sleep is enough: a pod is a target until it is gone.
+// A program to which clients keep connections must close them before it stops, and end the
+// requests that came over them. With publishNotReadyAddresses, no sleep is enough: a pod is a target until it is gone.
 func (w *workload) alwaysEnough(o *Options) (enough time.Duration, ruled bool) {
 	counted := w.counted()
 	if !w.knowsHooks() || len(counted) == 0 || len(o.App.Others) > 0 || len(w.targets) > controller.Workers ||
@@ -37,8 +38,12 @@ func (w *workload) alwaysEnough(o *Options) (enough time.Duration, ruled bool) {
 		return 0, false
 	}
 	drop := longestDrop(o) + rareBackOff
+	kept := o.Connections.Count > 0
 	for _, container := range w.serve() {
 		stop := w.stopOf(o, container, true).Min
+		if kept && (o.Connections.UntilExit || stop < o.Latency.Max) {
+			return 0, false
+		}
 		enough = max(enough, drop-min(o.App.refuse(container).Min, stop), drop+o.Latency.Max-stop)
 	}
 	return enough, true

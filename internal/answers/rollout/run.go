@@ -189,7 +189,7 @@ func (r *run) send() {
 	var entries []traffic.Entry
 	for _, t := range r.targets {
 		entries = append(entries, traffic.Entry{Service: t.name(), Router: r.o.routing().Name, Rate: r.o.Rate,
-			Least: r.o.Latency.Min, Most: r.o.Latency.Max, Container: t.container})
+			Least: r.o.Latency.Min, Most: r.o.Latency.Max, Container: t.container, Connections: r.o.Connections})
 		r.outcome.each = append(r.outcome.each, losses{})
 	}
 	if len(entries) > 0 && r.o.Rate > 0 {
@@ -467,7 +467,8 @@ func (r *run) count(records []trace.Record) {
 			virtual.Span{From: l.T.Add(-l.Took), To: l.T})))
 		of.lost += l.Object.Loss.Lost
 		r.finished = max(r.finished, l.T)
-		r.outcome.helpless = r.outcome.helpless || pods != "old"
+		r.outcome.helpless = r.outcome.helpless || pods != "old" ||
+			l.Reason == traffic.InFlight && r.o.Connections.Count > 0
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"probesim.dev/internal/world/router"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/trace/match"
+	"probesim.dev/trace/traffic"
 )
 
 // Regular expressions for the notations of package value.
@@ -68,6 +69,8 @@ var notations = map[reflect.Type]struct {
 			"type": "object", "properties": map[string]any{"answeredBy": map[string]any{"type": "string"}},
 			"required": []string{"answeredBy"}, "additionalProperties": false,
 		})},
+	reflect.TypeFor[traffic.Connections](): {"connections",
+		anyOf(integers(1, traffic.MostConnections), pattern(`[1-9][0-9]{0,6}( until exit)?`))},
 	reflect.TypeFor[value.Code](): {"code", anyOf(integers(0, 599), pattern(`([0-9]{1,3}|[A-Z_]+)`))},
 	reflect.TypeFor[value.Exit](): {"exitCode", anyOf(integers(0, 255), pattern(`(never|[0-9]{1,3})`))},
 }

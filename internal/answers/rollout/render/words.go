@@ -76,6 +76,9 @@ func Headline(r *rollout.Report, w *rollout.Workload) string {
 		return what + " completes"
 	}
 	of := "new connection"
+	if r.Requests.Connections != "" {
+		of = "request"
+	}
 	if w.Unsure {
 		of = "simulated request"
 	}
