@@ -28,8 +28,9 @@ the records around the first difference, and a table of what changed, such as
 the first Ready and the restarts. Several scenarios get a line each.
 
 With several seeds, both versions run with each seed. The output says how many
-seeds differ in behavior, and how many in timing only, and compares restarts,
-time to Ready and outages. -o lines writes a line for each seed instead.
+seeds differ in behavior, and how many in timing only. -o lines writes a line
+for each seed instead. 'probesim run' with the same flags compares restarts,
+time to Ready and outages.
 
 PATH is a scenario file, a directory to search for scenario files, or - for
 stdin. It can also be a manifest without a Scenario; each --app then says what
@@ -53,7 +54,7 @@ const diffExamples = `  # Compare the oldest and the newest version
   # Compare two versions
   probesim diff web.yaml --kubernetes v1.34,v1.37
 
-  # Compare the restarts and outages of two versions over 100 seeds
+  # In how many of 100 seeds do two versions differ?
   probesim diff web.yaml --kubernetes v1.34,v1.37 --seed 1..100
 
   # Compare the versions with a manifest whose app starts slowly

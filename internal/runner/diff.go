@@ -17,7 +17,6 @@ import (
 	"probesim.dev/internal/show/diff"
 	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/report"
-	"probesim.dev/internal/show/summary"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
@@ -128,7 +127,6 @@ func (c Comparison) compare(ctx context.Context, p *Progress) *report.Diff {
 			return d
 		}
 		runs = append(runs, diff.Run{Records: s.Records, End: s.End})
-		d.Numbers = append(d.Numbers, summary.Measure(s.Records, s.End))
 	}
 	for i := range len(runs) - 1 {
 		d.Pairs = append(d.Pairs, diff.Compare(runs[i], runs[i+1]))
@@ -224,7 +222,6 @@ func (out *diffOutput) emit(i int, d *report.Diff) error {
 	if c.seeds > 1 {
 		out.add(c, d)
 	}
-	d.Numbers = nil
 	switch {
 	case out.o.Format == "json":
 		out.all = append(out.all, d)
@@ -263,7 +260,7 @@ func (out *diffOutput) writeRest() error {
 func (out *diffOutput) add(c *Comparison, d *report.Diff) {
 	n := len(out.summaries)
 	if n == 0 || out.summaries[n-1].File != d.File || out.summaries[n-1].Line != d.Line {
-		out.summaries = append(out.summaries, report.NewDiffSummary(d, simulate.Groups(c.jobs[0].Plan), c.replay))
+		out.summaries = append(out.summaries, report.NewDiffSummary(d, c.replay))
 	}
 	out.summaries[len(out.summaries)-1].Add(d)
 }

@@ -10,7 +10,6 @@ import (
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/show/diff"
 	"probesim.dev/internal/show/document"
-	"probesim.dev/internal/show/summary"
 	"probesim.dev/trace"
 )
 
@@ -23,7 +22,6 @@ type Diff struct {
 	Names    []string           // version of each run
 	Pairs    []*diff.Difference // each run compared with the next one
 	Changed  []diff.Row         // compares all runs
-	Numbers  [][]summary.Pod    // of each run; may be nil after a DiffSummary has them
 	Replay   string             // command that repeats the comparison
 	Notes    []string           // of all runs; see Run
 	Err      error              // set if a run failed, so that there is no comparison
@@ -188,8 +186,8 @@ func (d *Diff) changed(b *document.Body) {
 }
 
 type jsonDiffs struct {
-	Comparisons []jsonDiff        `json:"comparisons"`
-	Summaries   []jsonDiffSummary `json:"summaries,omitempty"`
+	Comparisons []jsonDiff     `json:"comparisons"`
+	Summaries   []*DiffSummary `json:"summaries,omitempty"`
 }
 
 type jsonDiff struct {
@@ -234,7 +232,7 @@ func DiffJSON(w io.Writer, all []*Diff, summaries []*DiffSummary) error {
 			docs[i].Pairs = append(docs[i].Pairs, newJSONPair(d.Names[j], d.Names[j+1], p))
 		}
 	}
-	return printable.WriteJSON(w, jsonDiffs{docs, jsonDiffSummaries(summaries)})
+	return printable.WriteJSON(w, jsonDiffs{docs, summaries})
 }
 
 func newJSONPair(a, b string, p *diff.Difference) jsonPair {

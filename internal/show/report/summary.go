@@ -306,7 +306,7 @@ func (c *Case) table(b *document.Body) {
 	if c.Statistics == nil || c.Statistics.Runs == 0 {
 		return
 	}
-	t := &document.Table{Left: 1, Head: distributionHead}
+	t := &document.Table{Left: 1, Head: []string{"", "min", "median", "p95", "max", "seed"}}
 	for _, p := range c.Statistics.Pods {
 		if len(Rows(&p.Statistics)) == 0 {
 			continue
@@ -329,24 +329,16 @@ func (c *Case) table(b *document.Body) {
 	b.Table(t)
 }
 
-// distributionHead has the heads of a table of distributions.
-var distributionHead = []string{"", "min", "median", "p95", "max", "seed"}
-
-// PodsLabel returns the name of a group of pods: "web", or "web (3 pods)".
-func PodsLabel(p *summary.PodStatistics) string { return podsLabel(p, "") }
-
 // EachLabel returns the name of a group of pods above numbers of which each pod of each run has its
 // own: "web (3 pods, each counts)".
-func EachLabel(p *summary.PodStatistics) string { return podsLabel(p, ", each counts") }
-
-func podsLabel(p *summary.PodStatistics, more string) string {
+func EachLabel(p *summary.PodStatistics) string {
 	switch n := len(p.Pods); n {
 	case 0:
 		return trace.PodName(p.Name)
 	case 1:
 		return trace.PodName(p.Pods[0])
 	default:
-		return fmt.Sprintf("%s (%d pods%s)", trace.PodName(p.Name), n, more)
+		return fmt.Sprintf("%s (%d pods, each counts)", trace.PodName(p.Name), n)
 	}
 }
 
@@ -363,7 +355,7 @@ func addStatistics(t *document.Table, s *summary.Statistics) {
 			t.Line(dim, "    not Ready at any time of the run")
 			continue
 		}
-		t.Row(r.cells("  "+r.Label, r.cell)...)
+		t.Row(r.cells()...)
 		if never > 0 {
 			t.Line(dim, fmt.Sprintf("    never: not within the run, %d of %d (%s)", never, r.Count(), seeds.Label()))
 		}
@@ -372,9 +364,10 @@ func addStatistics(t *document.Table, s *summary.Statistics) {
 
 // cells returns a row of a distribution: least, median, 95th percentile, greatest, and the seed of
 // the greatest unless all are the same.
-func (r *Statistic) cells(label string, of func(int64) document.Cell) []document.Cell {
+func (r *Statistic) cells() []document.Cell {
 	most, seed := r.Max()
-	row := []document.Cell{{Text: label}, of(r.Min()), of(r.Median()), of(r.Quantile(95)), of(most)}
+	row := []document.Cell{{Text: "  " + r.Label}, r.cell(r.Min()), r.cell(r.Median()), r.cell(r.Quantile(95)),
+		r.cell(most)}
 	if !r.Same() {
 		row = append(row, document.Cell{Text: fmt.Sprint(seed), Style: dim})
 	}

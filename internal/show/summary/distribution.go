@@ -12,7 +12,6 @@ type Distribution struct {
 	max     int64
 	maxSeed int64
 	min     int64
-	minSeed int64
 	never   Seeds
 	nevers  int
 }
@@ -22,8 +21,8 @@ func (d *Distribution) Add(seed, value int64) {
 	if len(d.values) == 0 || value > d.max || value == d.max && seed < d.maxSeed {
 		d.max, d.maxSeed = value, seed
 	}
-	if len(d.values) == 0 || value < d.min || value == d.min && seed < d.minSeed {
-		d.min, d.minSeed = value, seed
+	if len(d.values) == 0 || value < d.min {
+		d.min = value
 	}
 	if value == int64(Never) {
 		d.never.Add(seed)
@@ -44,26 +43,6 @@ func (d *Distribution) Never() (int, Seeds) { return d.nevers, d.never }
 
 // Min returns the smallest value. There must be a value.
 func (d *Distribution) Min() int64 { return d.min }
-
-// Greatest returns the value that is farthest from 0, and the lowest seed of a run that has it. Of
-// two values with opposite signs, the positive one counts. There must be a value.
-func (d *Distribution) Greatest() (value, seed int64) {
-	if -d.min > d.max {
-		return d.min, d.minSeed
-	}
-	return d.max, d.maxSeed
-}
-
-// Nonzero returns the number of values other than 0.
-func (d *Distribution) Nonzero() int {
-	n := 0
-	for _, v := range d.values {
-		if v != 0 {
-			n++
-		}
-	}
-	return n
-}
 
 // Quantile returns the quantile of p percent by nearest rank: the smallest value such that at least
 // p percent of all values are not greater. It is always one of the values. There must be a value,
@@ -111,7 +90,7 @@ func (d *Distribution) Figures() *Figures {
 	if d.IsZero() {
 		return nil
 	}
-	return &Figures{d.Count(), OrNil(d.min), OrNil(d.Median()), OrNil(d.Quantile(95)), OrNil(d.max), d.maxSeed,
+	return &Figures{d.Count(), orNil(d.min), orNil(d.Median()), orNil(d.Quantile(95)), orNil(d.max), d.maxSeed,
 		d.nevers, d.never}
 }
 
@@ -121,9 +100,9 @@ func (d *Distribution) MarshalJSON() ([]byte, error) { return json.Marshal(d.Fig
 // IsZero reports whether the distribution has no value.
 func (d *Distribution) IsZero() bool { return d.Count() == 0 }
 
-// OrNil returns a value, or nil if it is Never or -Never.
-func OrNil(v int64) *int64 {
-	if v == int64(Never) || v == -int64(Never) {
+// orNil returns a value, or nil if it is Never.
+func orNil(v int64) *int64 {
+	if v == int64(Never) {
 		return nil
 	}
 	return &v

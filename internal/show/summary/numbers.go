@@ -3,7 +3,6 @@ package summary
 import (
 	"cmp"
 	"math"
-	"slices"
 	"time"
 
 	"probesim.dev/sim/virtual"
@@ -248,60 +247,4 @@ func never(d time.Duration) int64 {
 		return 1
 	}
 	return 0
-}
-
-// Differences returns, for each pod and container of both runs, the numbers of b minus those of a.
-// A ToReady of Never means that only run a has the pod Ready, and -Never that only run b has.
-// Unready and Outage have no meaning then.
-func Differences(a, b []Pod) []Pod {
-	var pods []Pod
-	for i := range a {
-		j := slices.IndexFunc(b, func(p Pod) bool { return p.Name == a[i].Name })
-		if j < 0 {
-			continue
-		}
-		pod := Pod{Name: a[i].Name, Numbers: difference(a[i].Numbers, b[j].Numbers)}
-		for _, c := range a[i].Containers {
-			if k := slices.IndexFunc(b[j].Containers, func(d Container) bool { return d.Name == c.Name }); k >= 0 {
-				pod.Containers = append(pod.Containers,
-					Container{c.Name, difference(c.Numbers, b[j].Containers[k].Numbers)})
-			}
-		}
-		pods = append(pods, pod)
-	}
-	return pods
-}
-
-func difference(a, b Numbers) Numbers {
-	if a.Object != nil && b.Object != nil {
-		return Numbers{Object: &Object{
-			minus(b.Object.Took, a.Object.Took, later), minus(b.Object.Fewest, a.Object.Fewest, less),
-			minus(b.Object.Lost, a.Object.Lost, less),
-		}}
-	}
-	return Numbers{Restarts: b.Restarts - a.Restarts, ToReady: later(b.ToReady, a.ToReady),
-		Unready: b.Unready - a.Unready, Outage: b.Outage - a.Outage}
-}
-
-func less(b, a int) int { return b - a }
-
-// later returns the difference of two times, of which each can be Never.
-func later(b, a time.Duration) time.Duration {
-	switch {
-	case a == b:
-		return 0
-	case b == Never:
-		return Never
-	case a == Never:
-		return -Never
-	}
-	return b - a
-}
-
-// minus returns the difference of two numbers, or nil if one does not exist.
-func minus[T any](b, a *T, difference func(b, a T) T) *T {
-	if a == nil || b == nil {
-		return nil
-	}
-	return new(difference(*b, *a))
 }

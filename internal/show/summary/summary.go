@@ -125,7 +125,7 @@ func (s *Statistics) add(seed int64, n *Numbers) {
 	}
 	s.Restarts.Add(seed, int64(n.Restarts))
 	s.ToReady.Add(seed, int64(n.ToReady))
-	if n.ToReady != Never && n.ToReady != -Never {
+	if n.ToReady != Never {
 		s.Unready.Add(seed, int64(n.Unready))
 		s.Outage.Add(seed, int64(n.Outage))
 	}
