@@ -25,7 +25,6 @@ type initOptions struct {
 	manifests []string // exactly one; a slice detects repeated flags
 	output    string
 	force     bool
-	rollout   bool
 	measured  string
 }
 
@@ -37,7 +36,6 @@ func newInit() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "File with the `manifest`, or - for stdin.")
 	flags.StringVarP(&o.output, "output", "o", "", "Write the scenario to this `file` (default stdout).")
-	flags.BoolVar(&o.rollout, "rollout", false, "Restart the first Deployment under traffic instead.")
 	addForce(cmd, &o.force)
 	addMeasured(cmd, &o.measured)
 	return cmd
@@ -53,8 +51,8 @@ Rollouts, alone or in lists. Objects without pods are ignored. The scenario
 refers to the manifest by its path. A manifest from stdin is copied into the
 scenario.
 
-With --rollout the scenario restarts the first Deployment while its Service gets
-100 requests a second, and says how many of them are lost.
+For a scenario of a rollout: 'probesim run MANIFEST --app 'rollout at 2m'
+--print-scenario'.
 
 The scenario is written to stdout unless you specify a file with -o. An existing
 file is overwritten only with --force.`
@@ -64,10 +62,7 @@ const initExamples = `  # Write a scenario for a manifest, then run it
   probesim run scenario.yaml
 
   # Write a scenario for a Deployment in a cluster
-  kubectl get deployment web -o yaml | probesim init -f - -o web.yaml
-
-  # Write a scenario of a rollout, with the requests that it loses
-  probesim init --rollout -f web.yaml -o rollout.yaml`
+  kubectl get deployment web -o yaml | probesim init -f - -o web.yaml`
 
 // checkArgs requires one manifest.
 func (o *initOptions) checkArgs(_ *cobra.Command, args []string) error {
@@ -105,11 +100,7 @@ func initScenario(cmd *cobra.Command, o initOptions) error {
 	if err != nil {
 		return err
 	}
-	write := draft.Write
-	if o.rollout {
-		write = draft.WriteRollout
-	}
-	text, warnings, err := write(d)
+	text, warnings, err := draft.Write(d)
 	if err != nil {
 		return fmt.Errorf("no scenario was written\n%w", err)
 	}
@@ -131,9 +122,6 @@ func initScenario(cmd *cobra.Command, o initOptions) error {
 // read reads the manifest, and determines the path by which the scenario refers to it.
 func (o *initOptions) read(cmd *cobra.Command) (draft.Options, error) {
 	words := []string{"probesim init -f", simulate.Quote(o.manifests[0])}
-	if o.rollout {
-		words[0] = "probesim init --rollout -f"
-	}
 	d := draft.Options{Run: "probesim run FILE"}
 	if o.output != "" {
 		words = append(words, "-o", simulate.Quote(o.output))

@@ -99,11 +99,3 @@ func (c *checker) lossWords(n float64, records []int) string {
 	}
 	return fmt.Sprintf("%.1f lost, at %s", n, c.times(records))
 }
-
-// Lost returns the number of requests to a Service, named namespace/name, that are lost in a run
-// until its end.
-func Lost(records []trace.Record, service string, end virtual.Time) float64 {
-	c := &checker{index: newIndex(records), run: Run{Records: records, End: end}}
-	lost, _ := c.lossesIn("Service "+service, virtual.At(value.OpenMinTime), end)
-	return lost
-}

@@ -68,7 +68,7 @@ func (w *maker) routed() (found []format.Service) {
 				found = append(found, one)
 			}
 		}
-		if (w.File == "" || len(selecting) == 0) && (len(selecting) > 0 || w.Serve) && !has(found, of.Ref) {
+		if w.File == "" && len(selecting) > 0 && !has(found, of.Ref) {
 			found = append(found, made)
 		}
 	}

@@ -31,12 +31,6 @@ type Options struct {
 	// Words are the events, such as "start 45s..70s" or "app=stall 12s every 1h". Without words,
 	// all programs are healthy.
 	Words []string
-	// Only, unless nil, reports whether a workload is in the scenario.
-	Only func(*manifests.Workload) bool
-	// Duration is that of the run; 0: long enough for the events.
-	Duration time.Duration
-	// Serve makes a Service for a Deployment that is rolled out and has none.
-	Serve bool
 }
 
 // name is the file name of a scenario in the positions of messages.
@@ -63,9 +57,7 @@ func Scenario(o Options) (*scenarios.Scenario, *text.File, error) {
 	}
 	w := &maker{Options: o, services: m.Services, events: events, used: map[*Event]bool{}}
 	for i := range m.Workloads {
-		if of := &m.Workloads[i]; o.Only == nil || o.Only(of) {
-			w.workloads = append(w.workloads, of)
-		}
+		w.workloads = append(w.workloads, &m.Workloads[i])
 	}
 	if o.File == "" {
 		if w.file.Objects, err = text.Copy(o.Manifest, o.Data); err != nil {
@@ -122,7 +114,7 @@ func (w *maker) name() string {
 }
 
 func (w *maker) spec() format.Spec {
-	spec := format.Spec{Duration: value.Duration(cmp.Or(w.Duration, w.duration()))}
+	spec := format.Spec{Duration: value.Duration(w.duration())}
 	for _, of := range w.workloads {
 		spec.Pods = append(spec.Pods, w.pod(of))
 	}

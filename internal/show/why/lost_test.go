@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/internal/show/why"
+	"probesim.dev/internal/value"
 	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
 )
 
 // TestLost explains each loss of the rollouts in the library. The losses are all that is lost, each
@@ -38,8 +39,8 @@ func TestLost(t *testing.T) {
 				}
 			}
 			want := 0.0
-			for _, service := range s.Services {
-				want += expect.Lost(r.Records, service.Key(), r.End)
+			for _, l := range trace.Losses(r.Records, r.End) {
+				want += l.In(virtual.At(value.OpenMinTime), r.End)
 			}
 			if math.Abs(sum-want) > 1e-6 {
 				t.Errorf("%s [%s]: the losses have %v requests, and %v are lost", s.Metadata.Name, plan.Version, sum,
