@@ -45,7 +45,7 @@ func newTune() *cobra.Command {
 			return tuneManifests(cmd, args, o)
 		})
 	cmd.Flags().BoolVar(&o.details, "details", false,
-		"Also show wider margins, and the check before and after the changes.")
+		"Also show the check before and after the changes.")
 	addFlag(cmd, &o.margin, "margin", "20%", "By which `share` limits exceed what is required, such as 20% or 0%. "+
 		"With 0%, a preStop sleep is as short as runs allow.", parseShare)
 	o.rollout.addTraffic(cmd)

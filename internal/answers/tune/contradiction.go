@@ -3,7 +3,6 @@ package tune
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"probesim.dev/internal/answers/check"
@@ -70,44 +69,4 @@ func together(list check.Requirements) string {
 
 func (s *subject) marginOf(x setting, q check.Requirement) Margin {
 	return Margin{Requirement: q.String(), Value: s.guaranteed(x, q.Row), Margin: value.Seconds(s.margin(x, q))}
-}
-
-// wider finds the next round threshold or delay above a changed one, and the margin that it leaves:
-// that of the requirement with the least margin so far for which it leaves more.
-func (s *search) wider(c *Container) *Wider {
-	for _, change := range c.Changes {
-		p := change.place
-		x := c.now.with(p, roundUp(change.After))
-		if p.field != threshold && p.field != delay || !s.meets(x, s.require) {
-			continue
-		}
-		about := about(p.kind, x, s.limits)
-		slices.SortStableFunc(about,
-			func(a, b check.Requirement) int { return cmp.Compare(s.margin(c.now, a), s.margin(c.now, b)) })
-		for _, q := range about {
-			if m := s.margin(x, q); m > s.margin(c.now, q) {
-				return &Wider{Field: p.String(), Value: x.at(p), Requirement: q.String(), Margin: value.Seconds(m)}
-			}
-		}
-	}
-	return nil
-}
-
-// about returns the requirements that depend on a probe.
-func about(k kind, x setting, list check.Requirements) check.Requirements {
-	return slices.DeleteFunc(slices.Clone(list), func(q check.Requirement) bool {
-		return !slices.ContainsFunc(relevant(x, q.Row), func(p place) bool { return p.kind == k })
-	})
-}
-
-// roundUp returns the next round number above n.
-func roundUp(n int32) int32 {
-	step := int64(1)
-	switch {
-	case n >= 100:
-		step = 50
-	case n >= 5:
-		step = 5
-	}
-	return int32(min((int64(n)/step+1)*step, math.MaxInt32))
 }

@@ -70,11 +70,6 @@ func (c *Container) addTo(s *document.Section) {
 		s.Note(document.Good, x)
 	}
 	s.Text(document.Plain, c.margins())
-	if x := c.Wider; x != nil {
-		more := s.Section(document.Section{Details: true})
-		more.Text(document.Plain, fmt.Sprintf("%s %d just meets the requirements. With %d, the margin of %s is %s.",
-			x.Field, c.after(x.Field), x.Value, x.Requirement, check.FormatDown(x.Margin)))
-	}
 	for _, note := range c.Notes() {
 		s.Text(document.Plain, note)
 	}
@@ -106,16 +101,6 @@ func (c *Container) margins() string {
 		list = append(list, text)
 	}
 	return strings.Join(list, ", ")
-}
-
-// after is the new value of a changed field.
-func (c *Container) after(field string) int32 {
-	for _, x := range c.Changes {
-		if x.Field == field {
-			return x.After
-		}
-	}
-	return 0
 }
 
 // Findings returns the requirements that no setting meets.

@@ -60,8 +60,6 @@ type Container struct {
 	Changes []Change `json:"changes"` // empty if the requirements are met already, or if no setting meets them
 	// Margins are those of the setting after the changes.
 	Margins []Margin `json:"margins,omitempty"`
-	// Wider is a setting with a greater margin, if the change is as small as it can be.
-	Wider *Wider `json:"wider,omitempty"`
 	// Costs are the rows that the changes make worse.
 	Costs []Cost `json:"costs,omitempty"`
 	Note  string `json:"note,omitempty"`  // on what the requirements leave out
@@ -108,14 +106,6 @@ func (m Margin) ValueText() string {
 		return check.FormatDown(m.Value)
 	}
 	return check.FormatTime(m.Value)
-}
-
-// Wider is a greater value of a changed field, with which all requirements hold by more.
-type Wider struct {
-	Field       string        `json:"field"`
-	Value       int32         `json:"value"`
-	Requirement string        `json:"requirement"` // whose margin is greater
-	Margin      value.Seconds `json:"margin"`
 }
 
 // Met reports whether all requirements can be met.

@@ -177,9 +177,6 @@ func (x *task) tune(c *Container, o *check.Options, margin float64) error {
 	for _, q := range x.require {
 		c.Margins = append(c.Margins, s.marginOf(c.now, q))
 	}
-	if margin == 0 {
-		c.Wider = s.wider(c)
-	}
 	c.Costs, c.Note = s.costs(c.now), s.note(c.now, x.require)
 	if p := c.added[readiness]; p != nil && p.TCPSocket != nil {
 		c.Note = strings.TrimSpace(c.Note + " The readiness probe asks whether the port accepts connections. If the " +

@@ -190,23 +190,6 @@ func TestCosts(t *testing.T) {
 	search("stall>=9s")
 }
 
-// Of two requirements, the wider setting names the one that just holds.
-func TestWiderIsAboutTheTightRequirement(t *testing.T) {
-	require, err := parseRequirements("stall>=6s, silence>=6s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := input.File{Name: "web.yaml",
-		Data: []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n    " +
-			"image: web:1\n" +
-			"    livenessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}\n")}
-	c := tuned(t, f, check.Options{Require: require}).Workloads[0].Containers[0]
-	if len(c.Margins) != 2 || c.Margins[0].Margin <= c.Margins[1].Margin || c.Wider == nil ||
-		c.Wider.Requirement != "silence>=6s" {
-		t.Errorf("the margins are %+v, and the wider setting is %+v", c.Margins, c.Wider)
-	}
-}
-
 // After a crash while starting, only a delay allows for a start, so a new startup probe gets one.
 func TestRetryNeedsADelay(t *testing.T) {
 	require, err := parseRequirements("retry>=3s")
@@ -220,10 +203,6 @@ func TestRetryNeedsADelay(t *testing.T) {
 	r := tuned(t, f, check.Options{Require: require})
 	if !r.Met() || r.Workloads[0].Containers[0].Changes[0].Field != "startupProbe.initialDelaySeconds" {
 		t.Fatalf("%+v", r.Workloads[0].Containers[0])
-	}
-	if w := r.Workloads[0].Containers[0].Wider; w == nil || w.Field != "startupProbe.initialDelaySeconds" ||
-		w.Margin <= 0 {
-		t.Errorf("the wider setting is %+v", w)
 	}
 	edited, _, err := r.Edit(f)
 	if err != nil {
@@ -356,8 +335,7 @@ func TestMargin(t *testing.T) {
 		for _, x := range c.Changes {
 			changes = append(changes, fmt.Sprintf("%s %d", x.Field, x.After))
 		}
-		if got := strings.Join(changes, ", "); !c.Met || got != test.changes || c.Tight != test.tight ||
-			c.Wider != nil {
+		if got := strings.Join(changes, ", "); !c.Met || got != test.changes || c.Tight != test.tight {
 			t.Errorf("%s, %s: the changes are %q, tight %v, met %v, want %+v", test.probes, test.require, got, c.Tight,
 				c.Met, test)
 		}
