@@ -241,17 +241,10 @@ func ignored(cmd *cobra.Command, why string, flags ...string) error {
 
 // gone are flags that commands had, with what to use instead.
 var gone = map[string]string{
-<<<<<<< HEAD
 	"check --witness": "a requirement that is not met prints the 'probesim run --app' command that shows it",
 	"check --row":     "a requirement that is not met prints the 'probesim run --app' command that shows it",
+	"init --rollout":  "'probesim run MANIFEST --app 'rollout at 2m' --print-scenario' prints a scenario of a rollout",
 	"shrink --trials": "--time says how long shrink searches",
-=======
-	"check --witness":    "a requirement that is not met prints the 'probesim run --app' command that shows it",
-	"check --row":        "a requirement that is not met prints the 'probesim run --app' command that shows it",
-	"compare --scenario": "'probesim run' shows what a scenario does with each manifest",
-	"init --rollout":     "'probesim run MANIFEST --app 'rollout at 2m' --print-scenario' prints a scenario of a rollout",
-	"shrink --trials":    "--time says how long shrink searches",
->>>>>>> 0e15b6ba (Leave scenarios of rollouts to the words of run)
 }
 
 // flagError says what is wrong with a flag, and suggests another one for an unknown one.
