@@ -20,7 +20,7 @@ var layers = [][]string{
 	{"internal/require", "internal/gomegacall"},
 	{"internal/world/apiserver/store"},
 	{"trace/match", "trace/traffic", "status", "fakeruntime", "internal/world/apiserver", "prober/results"},
-	{"internal/show/history", "internal/proof/invariant"},
+	{"internal/show/history"},
 	{"internal/show"},
 	{"internal/show/report"},
 	{"internal/show/html", "internal/show/perfetto", "prober", "internal/world/controller"},

@@ -1,5 +1,5 @@
 // Package soak simulates random scenarios and looks for panics, for records that break the rules of
-// package invariant, and for runs of one seed that differ:
+// every trace, and for runs of one seed that differ:
 //
 //	go test ./internal/proof/soak -run '^TestSoak$' -timeout 0 -v -runs 1000000
 package soak
@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"probesim.dev/internal/long"
-	"probesim.dev/internal/proof/invariant"
 	"probesim.dev/internal/proof/random"
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/scenarios/drive"
@@ -170,14 +169,14 @@ func watch(plan *scenarios.Plan) (hash string, records int64, err error) {
 	if !ok {
 		return "", 0, fmt.Errorf("version %s of Kubernetes is not supported", plan.Version)
 	}
-	var rules invariant.Checker
+	var rules checker
 	var hasher trace.Hasher
 	c := &chooser{of: choose.Seeded(*plan.Seed)}
 	n := node.New(node.Options{
 		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config,
 		ControlPlane: plan.ControlPlane(), Chooser: c,
 		Trace: &trace.Recorder{Internal: true, Sink: func(r *trace.Record) {
-			rules.Check(r)
+			rules.check(r)
 			hasher.Add(r)
 			records++
 		}},
@@ -189,7 +188,7 @@ func watch(plan *scenarios.Plan) (hash string, records int64, err error) {
 	if now := n.Now(); now != end {
 		errs = append(errs, fmt.Errorf("the run ended at %v, and not at %v", now, end))
 	}
-	violations, more := rules.Violations()
+	violations, more := rules.violations()
 	for _, v := range violations {
 		errs = append(errs, errors.New("broken rule: "+v.String()))
 	}

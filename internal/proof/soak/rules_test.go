@@ -1,10 +1,9 @@
-// Package invariant checks that the records of a run obey rules that hold for every correct
-// simulation, whatever the scenario: time does not go back, a cause comes before its effect, a
-// container exits once, and so on.
-//
-// The rules are about the simulation and not about the kubelet: a trace that shows a bug of the
-// kubelet obeys them too.
-package invariant
+// The rules in this file and the next one hold for every correct simulation, whatever the scenario:
+// time does not go back, a cause comes before its effect, a container exits once, and so on. They
+// are about the simulation and not about the kubelet: a trace that shows a bug of the kubelet obeys
+// them too.
+
+package soak
 
 import (
 	"fmt"
@@ -13,40 +12,40 @@ import (
 	"probesim.dev/trace"
 )
 
-// Checker checks the records of one run in order. The zero value is ready for the first record.
-type Checker struct {
+// checker checks the records of one run in order. The zero value is ready for the first record.
+type checker struct {
 	steps   int64
 	now     virtual.Time
 	pods    map[string]*pod
 	stopped bool // the kubelet is stopped
-	found   []Violation
+	found   []violation
 	more    int
 }
 
-// Violation is a record that breaks a rule.
-type Violation struct {
+// violation is a record that breaks a rule.
+type violation struct {
 	Rule   string
 	Record trace.Record
 }
 
-func (v Violation) String() string {
+func (v violation) String() string {
 	return fmt.Sprintf("%s: %s", v.Rule, trace.AppendJSON(nil, &v.Record))
 }
 
-// maxViolations is the number of violations that a Checker keeps.
+// maxViolations is the number of violations that a checker keeps.
 const maxViolations = 20
 
-// Violations returns the first violations, and the number of further ones.
-func (c *Checker) Violations() (list []Violation, more int) { return c.found, c.more }
+// violations returns the first violations, and the number of further ones.
+func (c *checker) violations() (list []violation, more int) { return c.found, c.more }
 
-// Check checks the next record of the run.
-func (c *Checker) Check(r *trace.Record) {
+// check checks the next record of the run.
+func (c *checker) check(r *trace.Record) {
 	broken := func(rule string) {
 		if len(c.found) == maxViolations {
 			c.more++
 			return
 		}
-		c.found = append(c.found, Violation{rule, *r})
+		c.found = append(c.found, violation{rule, *r})
 	}
 	c.numbering(r, broken)
 	c.values(r, broken)
@@ -69,7 +68,7 @@ func (c *Checker) Check(r *trace.Record) {
 }
 
 // numbering checks the order of the records.
-func (c *Checker) numbering(r *trace.Record, broken func(string)) {
+func (c *checker) numbering(r *trace.Record, broken func(string)) {
 	if r.Step != c.steps+1 {
 		broken("steps number the records without gaps")
 	}
@@ -83,7 +82,7 @@ func (c *Checker) numbering(r *trace.Record, broken func(string)) {
 }
 
 // values checks that the fields of a record are in their ranges.
-func (c *Checker) values(r *trace.Record, broken func(string)) {
+func (c *checker) values(r *trace.Record, broken func(string)) {
 	if r.Took < 0 {
 		broken("a duration is not negative")
 	}
@@ -116,7 +115,7 @@ var (
 )
 
 // kubelet checks that a stopped kubelet does nothing.
-func (c *Checker) kubelet(r *trace.Record, broken func(string)) {
+func (c *checker) kubelet(r *trace.Record, broken func(string)) {
 	stopped := c.stopped
 	switch r.Kind {
 	case trace.KubeletStopped:

@@ -1,9 +1,8 @@
-package invariant_test
+package soak
 
 import (
 	"testing"
 
-	"probesim.dev/internal/proof/invariant"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -100,7 +99,7 @@ func TestChecker(t *testing.T) {
 // broken returns the first rule that the records break. A record without a step or a time has the
 // next ones.
 func broken(records []trace.Record) string {
-	var c invariant.Checker
+	var c checker
 	for i, r := range records {
 		if r.Step == 0 {
 			r.Step = int64(i) + 1
@@ -108,20 +107,20 @@ func broken(records []trace.Record) string {
 		if r.T == 0 && i > 0 {
 			r.T = 3 * second
 		}
-		c.Check(&r)
+		c.check(&r)
 	}
-	if list, _ := c.Violations(); len(list) > 0 {
+	if list, _ := c.violations(); len(list) > 0 {
 		return list[0].Rule
 	}
 	return ""
 }
 
 func TestCheckerKeepsTheFirstViolations(t *testing.T) {
-	var c invariant.Checker
+	var c checker
 	for range 25 {
-		c.Check(&trace.Record{Kind: trace.Step, Step: 7})
+		c.check(&trace.Record{Kind: trace.Step, Step: 7})
 	}
-	if list, more := c.Violations(); len(list) != 20 || more != 5 {
+	if list, more := c.violations(); len(list) != 20 || more != 5 {
 		t.Errorf("the checker kept %d violations and counted %d more", len(list), more)
 	}
 }
