@@ -1,0 +1,5 @@
+export {EditorView, basicSetup} from 'codemirror';
+export {yaml} from '@codemirror/lang-yaml';
+export {HighlightStyle, syntaxHighlighting} from '@codemirror/language';
+export {setDiagnostics, lintGutter} from '@codemirror/lint';
+export {tags} from '@lezer/highlight';
