@@ -60,9 +60,14 @@ func openBrowser(t *testing.T, width, height int) *browser {
 	for _, domain := range []string{"Page", "Runtime", "Network", "Log"} {
 		b.call(domain+".enable", nil, nil)
 	}
+	b.resize(width, height)
+	return b
+}
+
+func (b *browser) resize(width, height int) {
+	b.t.Helper()
 	b.call("Emulation.setDeviceMetricsOverride",
 		map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
-	return b
 }
 
 func (b *browser) start(path string) {
@@ -75,7 +80,7 @@ func (b *browser) start(path string) {
 		b.t.Fatal(err)
 	}
 	// A browser that hangs must not hang the tests.
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Minute)
 	cmd := exec.CommandContext(ctx, path, "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu",
 		"--hide-scrollbars", "--no-first-run", "--disable-background-networking", "--disable-component-update",
 		"--disable-dev-shm-usage", "--user-data-dir="+filepath.Join(b.t.TempDir(), "profile"))
@@ -162,7 +167,7 @@ func (b *browser) eval(expression string, result any) {
 func (b *browser) wait(expression string) {
 	b.t.Helper()
 	var done bool
-	b.eval(fmt.Sprintf(`new Promise(done => { const end = performance.now() + 60e3; const look = () => { let is = false; `+
+	b.eval(fmt.Sprintf(`new Promise(done => { const end = performance.now() + 240e3; const look = () => { let is = false; `+
 		`try { is = %s; } catch {} if (is || performance.now() > end) done(Boolean(is)); else setTimeout(look, 20); }; `+
 		`look(); })`, expression), &done)
 	if !done {

@@ -15,7 +15,6 @@ const enough = 0.4; // seconds that a slider rests before a rollout is refined
 let state = {tab: 'check', files: [], args: '', note: ''};
 let current = 0; // the file in the editor
 let view = 'text';
-let shown = 0; // the number of the job whose answer is on the page
 
 const editor = createEditor($('editor'), text => {
   if (text === state.files[current].text) return;
@@ -66,7 +65,7 @@ function showFile() {
     return button;
   });
   $('files').replaceChildren(...list);
-  editor.show(state.files[current].text);
+  editor.open(state.files[current].text);
 }
 
 // changed runs the command again, and writes the link.
@@ -74,7 +73,7 @@ function changed() {
   $('args').value = state.args;
   write(state).then(fragment => {
     if (fragment !== location.hash) history.replaceState(null, '', fragment);
-  });
+  }).catch(() => {}); // a browser takes no address of some megabytes: the page has then the last shorter one
   run();
 }
 
@@ -109,13 +108,16 @@ function failed(text) {
 }
 
 // answer shows what the program has printed.
-function answer(job, {code, stdout, stderr, took, settings, id}) {
-  shown = id;
+function answer(job, {code, stdout, stderr, took, settings}) {
   $('stop').disabled = !job.first && program.idle;
   const time = took < 1000 ? `${Math.max(1, Math.round(took))} ms` : `${(took / 1000).toFixed(1)} s`;
   $('status').textContent = `exit code ${code}, ${time}` +
     (job.first ? '. A first figure of 4 runs; more runs follow when you rest.' : '');
   const failed = code >= 2 || !stdout;
+  if (failed && job.view === 'page' && job.args[0] === 'run') { // several runs have no picture
+    program.run({...job, args: job.args.slice(0, -drawn.run.length), view: 'text'});
+    return;
+  }
   const kind = failed || job.view === 'text' ? 'text' : state.tab === 'run' ? 'picture' : 'page';
   for (const name of ['text', 'page', 'picture']) $(name).hidden = name !== kind;
   if (kind === 'text') showText(failed ? stdout + stderr : stdout, job.files);
@@ -252,10 +254,14 @@ $('tabs').onkeydown = event => {
   next.focus();
   next.click();
 };
+function look(name) {
+  view = name;
+  for (const button of $('views').children) button.setAttribute('aria-pressed', button.dataset.view === view);
+}
+
 $('views').onclick = ({target}) => {
   if (!target.dataset.view) return;
-  view = target.dataset.view;
-  for (const button of $('views').children) button.setAttribute('aria-pressed', button.dataset.view === view);
+  look(target.dataset.view);
   run();
 };
 $('args').oninput = () => { state.args = $('args').value; changed(); };
@@ -290,7 +296,7 @@ async function fromLink() {
   }
 }
 
-if (matchMedia('(max-width: 720px)').matches) $('views').lastElementChild.click();
+if (matchMedia('(max-width: 720px)').matches) look('page');
 await fromLink();
 await program.ready;
 // the page has its answer: now the browser can keep all files for a visit without a network

@@ -1,5 +1,5 @@
 // The editor is in a shadow tree, where its styles need no exception of the page's policy.
-import {EditorView, HighlightStyle, basicSetup, lintGutter, setDiagnostics, syntaxHighlighting, tags, yaml}
+import {EditorState, EditorView, HighlightStyle, basicSetup, lintGutter, setDiagnostics, syntaxHighlighting, tags, yaml}
   from './vendor/codemirror.js';
 
 const colors = HighlightStyle.define([
@@ -22,21 +22,20 @@ export function createEditor(host, changed) {
     '.cm-tooltip, .cm-panels': {color: 'var(--ink)', backgroundColor: 'var(--paper)'},
   });
   let quiet = false; // a change that the page makes itself
-  const view = new EditorView({
-    parent: root, root,
-    extensions: [
-      basicSetup, yaml(), lintGutter(), theme, syntaxHighlighting(colors),
-      EditorView.contentAttributes.of({'aria-label': 'Text of the file'}),
-      EditorView.updateListener.of(update => {
-        if (update.docChanged && !quiet) changed(update.state.doc.toString());
-      }),
-    ],
-  });
+  const extensions = [
+    basicSetup, EditorView.lineWrapping, yaml(), lintGutter(), theme, syntaxHighlighting(colors),
+    EditorView.contentAttributes.of({'aria-label': 'Text of the file'}),
+    EditorView.updateListener.of(update => {
+      if (update.docChanged && !quiet) changed(update.state.doc.toString());
+    }),
+  ];
+  const view = new EditorView({parent: root, root});
   const at = (line, column) => {
     const there = view.state.doc.line(Math.min(Math.max(line, 1), view.state.doc.lines));
     return Math.min(there.from + Math.max(column - 1, 0), there.to);
   };
   return {
+    open: doc => view.setState(EditorState.create({doc, extensions})), // a file has its own history
     show(text) {
       const now = view.state.doc.toString();
       if (text === now) return;

@@ -142,12 +142,12 @@ type Example struct {
 
 // menu are the examples: blocks of the pages, by their commands.
 var menu = []struct{ title, page, command, tab, args, note string }{
-	{"is 6 x 5 s enough for a start of 28 s?", "README.md", "check pod.yaml", "", "pod.yaml --start 28s",
+	{"is 6 x 5 s enough for a start of 29 s?", "README.md", "check pod.yaml", "", "pod.yaml --start 29s",
 		"The startup probe fails 6 times, one failure each 5 s, so the app seems to have 30 s. But the first probe does not " +
 			"come at the start of the container: it comes anywhere in the first period. This is the phase of the probe, and " +
 			"it differs from start to start. The 6th failure comes 25 to 30 s after the start. Move the slider Start of the " +
 			"program: up to 25 s every start succeeds, from 30 s on none does, and in between the phase decides."},
-	{"a Deployment, with requirements", "docs/check.md", "check orders.yaml", "", "", ""},
+	{"a Deployment that takes 45 to 70 s to start", "docs/check.md", "check orders.yaml", "", "", ""},
 	{"the first liveness probe of the Kubernetes documentation", "README.md", "run scenarios/library/quickstart", "", "", ""},
 	{"a manifest whose app starts slowly and stalls", "README.md", "check pod.yaml", "run",
 		"pod.yaml --start 20s --app 'stall 12s at 2m'", "Nothing but the manifest is needed: the sliders say what the program does."},

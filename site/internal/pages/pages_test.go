@@ -109,3 +109,18 @@ func TestSearch(t *testing.T) {
 		}
 	}
 }
+
+// TestFindingAddresses checks that each finding has the address that reports give it.
+func TestFindingAddresses(t *testing.T) {
+	d := load(t)
+	page := string(d.Files()["findings.html"])
+	ids := regexp.MustCompile(`(?m)^## (.+)$`).FindAllStringSubmatch(string(d.pages["docs/findings.md"].source), -1)
+	if len(ids) < 10 {
+		t.Fatalf("docs/findings.md has %d findings", len(ids))
+	}
+	for _, m := range ids {
+		if !strings.Contains(page, ` id="`+m[1]+`"`) {
+			t.Errorf("findings.html has no heading %s", m[1])
+		}
+	}
+}
