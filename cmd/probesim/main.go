@@ -1,3 +1,5 @@
+//go:build !js
+
 // Command probesim simulates how the kubelet reacts to the liveness, readiness and startup probes
 // of Pods, on a virtual clock.
 package main
@@ -5,7 +7,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,11 +18,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/cleanup"
-	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/runner/terminal"
-	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/kube/profile"
 )
 
@@ -36,10 +34,6 @@ func main() {
 		return execute(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	}))
 }
-
-// patience is how long an interrupted command may take to end by itself and to print what it has.
-// Then the process ends.
-var patience = 700 * time.Millisecond
 
 // untilInterrupted executes a command. After the first signal, the context of the command is done.
 // If the command has not ended after the patience, or at the second signal, untilInterrupted ends
@@ -64,41 +58,6 @@ func untilInterrupted(signals <-chan os.Signal, stderr io.Writer, execute func(c
 	cleanup.Process.Run()
 	fmt.Fprintln(stderr, "probesim: interrupted")
 	return exitInterrupted
-}
-
-// execute runs the command line and returns the exit code.
-func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	stderr = &printable.Writer{To: stderr}
-	root := newRoot(stdout, stderr)
-	root.SetArgs(args)
-	command, err := root.ExecuteContextC(files.With(ctx))
-	if out := root.OutOrStdout().(*terminal.Output); out.Err != nil {
-		err = writeError(out.Err)
-	}
-	if err == nil {
-		return exitOK
-	}
-	var coded *exitError
-	if !errors.As(err, &coded) {
-		coded = &exitError{code: exitUsage, err: fmt.Errorf("%w\n%s", err, hint(command, args))}
-	}
-	if coded.code == exitUsage && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EIO)) { // as for stdout
-		coded.code = exitBroken
-	}
-	if coded.err != nil {
-		fmt.Fprintf(stderr, "probesim: %v\n", coded.err)
-	}
-	return coded.code
-}
-
-// hint suggests what to type instead after a usage error.
-func hint(command *cobra.Command, args []string) string {
-	if !command.HasParent() && len(args) > 0 {
-		if exists(args[0]) {
-			return "Did you mean 'probesim run " + simulate.Quote(args[0]) + "'?"
-		}
-	}
-	return "See '" + command.CommandPath() + " --help' for usage"
 }
 
 const rootHelp = `probesim shows how the kubelet reacts to the liveness, readiness and startup
@@ -179,23 +138,6 @@ func versions() string {
 		patches = append(patches, cmp.Or(p.Patch, p.Version))
 	}
 	return buildText(buildInfo()) + "Kubernetes " + strings.Join(patches, ", ") + "\n"
-}
-
-// version returns the version of the module and of Go.
-func version() string {
-	info := buildInfo()
-	return info.Main.Version + " " + info.GoVersion
-}
-
-// buildInfo returns what the Go command recorded when it built this program. The version of the
-// module is never empty.
-func buildInfo() *debug.BuildInfo {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = &debug.BuildInfo{Main: debug.Module{Version: "unknown"}}
-	}
-	info.Main.Version = cmp.Or(info.Main.Version, "(devel)")
-	return info
 }
 
 // buildText describes a build: the version, and the commit with its date if the program was built

@@ -39,14 +39,28 @@ func (l *List) Append(other *List) {
 	l.Cases = append(l.Cases, other.Cases...)
 }
 
+// Address is the base address of the published site, with a slash at its end. It is empty until the
+// site has one.
+const Address = ""
+
 // Rule is a kind of findings.
 type Rule struct {
 	ID   string
 	Text string // what is wrong
 	Help string // what to do
+	Page string // where the site describes it, below its base address; or empty
 	// Joined makes one annotation of all findings of the rule, because GitHub shows only few
 	// annotations.
 	Joined bool
+}
+
+// address returns the address of the page about a rule on the site with a base address, or nothing
+// if there is none.
+func (r *Rule) address(base string) string {
+	if base == "" || r.Page == "" {
+		return ""
+	}
+	return base + r.Page
 }
 
 // Case is something that is judged, such as a workload or a requirement. JUnit has a test case for

@@ -88,3 +88,18 @@ func TestSARIF(t *testing.T) {
 		}
 	}
 }
+
+// TestAddress checks that a rule has an address only if the site has one.
+func TestAddress(t *testing.T) {
+	rule := Rule{ID: "no-probes", Page: "docs/findings.html#no-probes"}
+	if got, want := rule.address("https://example.com/probesim/"),
+		"https://example.com/probesim/docs/findings.html#no-probes"; got != want {
+		t.Errorf("the address is %q, want %q", got, want)
+	}
+	if got := rule.address(""); got != "" {
+		t.Errorf("without a site, the address is %q", got)
+	}
+	if got := (&Rule{ID: "expectation"}).address("https://example.com/"); got != "" {
+		t.Errorf("without a page, the address is %q", got)
+	}
+}

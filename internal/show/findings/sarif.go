@@ -33,6 +33,7 @@ type (
 		ID   string    `json:"id"`
 		Text sarifText `json:"shortDescription"`
 		Help sarifText `json:"help"` // code scanning shows it beside a result
+		Page string    `json:"helpUri,omitempty"`
 	}
 	sarifText struct {
 		Text string `json:"text"`
@@ -67,8 +68,9 @@ type (
 func (l *List) writeSARIF(w io.Writer, path func(string) string) error {
 	driver := sarifDriver{Name: "probesim", Version: l.Version, InformationURI: "https://probesim.dev",
 		Rules: []sarifRule{}}
-	for _, r := range l.Rules {
-		driver.Rules = append(driver.Rules, sarifRule{r.ID, sarifText{r.Text}, sarifText{r.Help}})
+	for i := range l.Rules {
+		r := &l.Rules[i]
+		driver.Rules = append(driver.Rules, sarifRule{r.ID, sarifText{r.Text}, sarifText{r.Help}, r.address(Address)})
 	}
 	run := sarifRun{sarifTool{driver}, []sarifResult{}}
 	for _, c := range l.Cases {

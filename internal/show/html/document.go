@@ -2,7 +2,6 @@ package html
 
 import (
 	"fmt"
-	"html/template"
 	"slices"
 	"strconv"
 
@@ -10,7 +9,7 @@ import (
 	"probesim.dev/internal/show/report"
 )
 
-// content is the data of the page for the template.
+// content is the data of the page.
 type content struct {
 	Title   string
 	Rows    []row // in the order of the cases
@@ -28,7 +27,6 @@ type row struct {
 	*report.Run
 	of      *report.Case // nil for a row that is not a run
 	ID      string       // ID of the section, or empty
-	Body    template.HTML
 	File    string
 	Line    int
 	Why     string // summary of the failures
@@ -99,7 +97,7 @@ func newDocument(cases []report.Case) *content {
 }
 
 func newRow(c *report.Case, r *report.Run, number int) row {
-	x := row{Run: r, of: c, File: c.File, Line: c.Line, Outcome: r.Outcome(), Body: template.HTML(r.Output)}
+	x := row{Run: r, of: c, File: c.File, Line: c.Line, Outcome: r.Outcome()}
 	if r.Output != "" {
 		x.ID = fmt.Sprintf("r%d", number)
 	}

@@ -7,14 +7,11 @@ package html
 
 import (
 	"embed"
-	"html/template"
 	"io"
 	"strings"
 
-	"probesim.dev/internal/printable"
 	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/report"
-	"probesim.dev/trace"
 )
 
 //go:embed assets
@@ -23,19 +20,14 @@ var assets embed.FS
 // scripts are the parts of the script of the page, in order.
 var scripts = []string{"scale.js", "draw.js", "details.js", "chart.js", "input.js", "open.js"}
 
-var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"time": trace.FormatTime, "clean": printable.Text, "plural": report.Plural,
-}).ParseFS(assets, "assets/*.gohtml"))
-
 // Section writes the part of a page about one run, for the Output of the run.
 func Section(w io.Writer, run *report.Run) error {
-	s := newSection(run)
-	return templates.ExecuteTemplate(w, "section.gohtml", s)
+	return render(w, func(m *markup) { m.section(newSection(run)) })
 }
 
 // Timeline writes the zoomable timeline of a run for another page. Its script has [ChartScript].
 func Timeline(w io.Writer, run *report.Run) error {
-	return templates.ExecuteTemplate(w, "timeline", newSection(run))
+	return render(w, func(m *markup) { m.timeline(newSection(run)) })
 }
 
 // ChartScript returns the script of a document with timelines. It opens all of them.
@@ -85,7 +77,7 @@ func (p *Page) Write(w io.Writer, cases []report.Case) error {
 	doc.Chosen = p.Some
 	script := charts(document.CopyScript + asset("page.js"))
 	return document.WritePage(w, doc.Title, document.PageStyle, script, "", func(w io.Writer) error {
-		return templates.ExecuteTemplate(w, "page.gohtml", doc)
+		return render(w, func(m *markup) { m.page(doc) })
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 	"probesim.dev/internal/show/report"
 )
 
-// section is the data of one run for the template.
+// section is the data of one run.
 type section struct {
 	*report.Run
 	Failed   []report.Expectation

@@ -9,7 +9,7 @@ import (
 	"probesim.dev/trace"
 )
 
-// caseSummary is the summary of the runs of a case for the template.
+// caseSummary is the summary of the runs of a case.
 type caseSummary struct {
 	*report.Case
 	Facts      []string

@@ -19,7 +19,7 @@ const (
 func rules() (list []findings.Rule) {
 	for _, rule := range check.Rules() {
 		list = append(list, findings.Rule{ID: string(rule.ID), Text: rule.Text, Help: rule.Kubelet + " " + rule.Do,
-			Joined: rule.ID == check.NoProbes})
+			Page: "docs/findings.html#" + string(rule.ID), Joined: rule.ID == check.NoProbes})
 	}
 	return append(list,
 		findings.Rule{ID: requirementRule, Text: "A requirement is not met.",

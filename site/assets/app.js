@@ -1,0 +1,303 @@
+// The page of the playground. All answers come from the Go program in the worker, which the build
+// makes from the command probesim itself.
+import {createEditor} from './editor.js';
+import {read, write} from './link.js';
+import {settingSliders, flagSliders} from './sliders.js';
+import {Program} from './program.js';
+
+const $ = id => document.getElementById(id);
+const examples = await (await fetch('examples.json')).json();
+const titles = {check: 'Check', run: 'Run', rollout: 'Rollout', incident: 'Diagnose'};
+// How commands draw their answer: the arguments that make a page or a picture.
+const drawn = {check: ['-o', 'html'], run: ['-o', 'svg'], rollout: ['-o', 'html'], incident: ['-o', 'html']};
+const enough = 0.4; // seconds that a slider rests before a rollout is refined
+
+let state = {tab: 'check', files: [], args: '', note: ''};
+let current = 0; // the file in the editor
+let view = 'text';
+
+const editor = createEditor($('editor'), text => {
+  if (text === state.files[current].text) return;
+  state.files[current].text = text;
+  changed();
+});
+const program = new Program({progress, answer, failed});
+
+// words splits arguments as a shell does, with quotes but without anything else.
+export function words(text) {
+  const found = [];
+  for (const [, word] of text.matchAll(/((?:'[^']*'|"[^"]*"|[^\s'"])+)/g)) {
+    found.push(word.replace(/'([^']*)'|"([^"]*)"/g, (_, a, b) => a ?? b));
+  }
+  return found;
+}
+
+function open(next) {
+  state = {note: '', ...next, files: next.files.map(file => ({...file}))};
+  current = 0;
+  $('note').textContent = state.note;
+  $('note').hidden = !state.note;
+  showTab();
+  showFile();
+  changed();
+}
+
+function showTab() {
+  for (const tab of $('tabs').children) {
+    const on = tab.dataset.tab === state.tab;
+    tab.setAttribute('aria-selected', on);
+    tab.tabIndex = on ? 0 : -1;
+  }
+  $('answer').setAttribute('aria-labelledby', 'tab-' + state.tab);
+  $('name').textContent = state.tab;
+  $('args').value = state.args;
+  $('views').lastElementChild.textContent = state.tab === 'run' ? 'Picture' : 'Page';
+  document.title = `probesim: ${titles[state.tab]}`;
+}
+
+function showFile() {
+  const list = state.files.map(({name}, i) => {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.textContent = name;
+    button.setAttribute('aria-pressed', i === current);
+    button.onclick = () => { current = i; showFile(); };
+    return button;
+  });
+  $('files').replaceChildren(...list);
+  editor.open(state.files[current].text);
+}
+
+// changed runs the command again, and writes the link.
+function changed() {
+  $('args').value = state.args;
+  write(state).then(fragment => {
+    if (fragment !== location.hash) history.replaceState(null, '', fragment);
+  }).catch(() => {}); // a browser takes no address of some megabytes: the page has then the last shorter one
+  run();
+}
+
+let refining;
+
+function run() {
+  clearTimeout(refining);
+  const args = [state.tab, ...words(state.args)];
+  const job = {
+    args: view === 'text' ? args : [...args, ...drawn[state.tab]], files: state.files,
+    settings: state.files[current], view,
+  };
+  // a rollout shows a figure of few runs at once
+  if (state.tab === 'rollout' && !args.some(word => /^--(runs|seed)\b/.test(word))) {
+    program.run({...job, args: [...job.args, '--runs', '4'], first: true});
+    refining = setTimeout(() => program.run(job), enough * 1000);
+  } else {
+    program.run(job);
+  }
+  $('stop').disabled = false;
+}
+
+function progress(part, text) {
+  $('progress').hidden = part === 1;
+  $('progress').value = part;
+  if (text) $('status').textContent = text;
+}
+
+function failed(text) {
+  $('status').textContent = text;
+  $('stop').disabled = true;
+}
+
+// answer shows what the program has printed.
+function answer(job, {code, stdout, stderr, took, settings}) {
+  $('stop').disabled = !job.first && program.idle;
+  const time = took < 1000 ? `${Math.max(1, Math.round(took))} ms` : `${(took / 1000).toFixed(1)} s`;
+  $('status').textContent = `exit code ${code}, ${time}` +
+    (job.first ? '. A first figure of 4 runs; more runs follow when you rest.' : '');
+  const failed = code >= 2 || !stdout;
+  if (failed && job.view === 'page' && job.args[0] === 'run') { // several runs have no picture
+    program.run({...job, args: job.args.slice(0, -drawn.run.length), view: 'text'});
+    return;
+  }
+  const kind = failed || job.view === 'text' ? 'text' : state.tab === 'run' ? 'picture' : 'page';
+  for (const name of ['text', 'page', 'picture']) $(name).hidden = name !== kind;
+  if (kind === 'text') showText(failed ? stdout + stderr : stdout, job.files);
+  if (kind === 'page') showPage(stdout);
+  if (kind === 'picture') showPicture(stdout);
+  showProblems(stderr, job.files);
+  if (settings !== undefined) showSliders(settings ?? []);
+}
+
+// places finds the places of files in a text: name:line or name:line:column.
+function places(text, files) {
+  const names = files.map(({name}) => name.replace(/[^\w]/g, '\\$&')).join('|');
+  return [...text.matchAll(new RegExp(`(?<![\\w/.])(${names}):(\\d+)(?::(\\d+))?`, 'g'))];
+}
+
+function placeButton([text, name, line, column]) {
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = 'place';
+  button.textContent = text;
+  button.onclick = () => {
+    current = state.files.findIndex(file => file.name === name);
+    showFile();
+    editor.go(Number(line), Number(column ?? 1));
+  };
+  return button;
+}
+
+function showText(text, files) {
+  const parts = [];
+  let at = 0;
+  for (const place of places(text, files)) {
+    parts.push(text.slice(at, place.index), placeButton(place));
+    at = place.index + place[0].length;
+  }
+  $('text').replaceChildren(...parts, text.slice(at));
+}
+
+// showProblems lists the errors of a command, which have places, and marks them in the editor.
+function showProblems(text, files) {
+  const found = [], marks = [];
+  for (const line of text.split('\n')) {
+    const [place] = places(line, files);
+    if (!place || !/^(probesim: )?$/.test(line.slice(0, place.index))) continue;
+    const item = document.createElement('li');
+    const message = line.slice(place.index + place[0].length + 1).trim();
+    item.append(placeButton(place), ' ' + message);
+    found.push(item);
+    if (place[1] === files[current]?.name) marks.push({line: Number(place[2]), column: Number(place[3] ?? 1), message});
+  }
+  $('problems').replaceChildren(...found);
+  $('problems').hidden = found.length === 0;
+  editor.mark(marks);
+}
+
+// showPage shows the body of a page that the program has written. Its scripts do not run.
+function showPage(html) {
+  const root = $('page').shadowRoot ?? $('page').attachShadow({mode: 'open'});
+  const page = new DOMParser().parseFromString(html, 'text/html');
+  const style = new CSSStyleSheet();
+  style.replaceSync(page.querySelector('style').textContent.replaceAll(':root', ':host').replace(/(^|\})\s*body\b/g, '$1 .body'));
+  root.adoptedStyleSheets = [style];
+  const body = document.createElement('div');
+  body.className = `body ${page.body.className}`;
+  for (const text of page.querySelectorAll('noscript')) text.replaceWith(...text.childNodes);
+  for (const script of page.querySelectorAll('script')) script.remove();
+  body.append(...page.body.childNodes);
+  for (const button of body.querySelectorAll('.command button')) {
+    button.hidden = false;
+    button.onclick = () => copy(button, button.nextElementSibling.textContent);
+  }
+  root.replaceChildren(body);
+}
+
+function showPicture(svg) {
+  const last = $('picture').src;
+  $('picture').src = URL.createObjectURL(new Blob([svg], {type: 'image/svg+xml'}));
+  $('picture').alt = 'Timeline of the run. The view Text has it in words.';
+  if (last) URL.revokeObjectURL(last);
+}
+
+function showSliders(settings) {
+  const change = {
+    args: text => { state.args = text; changed(); },
+    setting: async setting => {
+      const name = state.files[current].name;
+      const text = await program.set(name, state.files[current].text, setting);
+      if (state.files[current].name !== name || text === undefined) return;
+      state.files[current].text = text;
+      editor.show(text);
+      changed();
+    },
+  };
+  const list = [...flagSliders(state.tab, state.args, change.args), ...settingSliders(settings, change.setting)];
+  $('sliders').hidden = list.length === 0;
+  const names = list.map(part => part.dataset.name).join();
+  if (names === $('sliders').dataset.names) { // a slider that moves stays
+    list.forEach((part, i) => $('sliders').children[i].update(part));
+    return;
+  }
+  $('sliders').dataset.names = names;
+  $('sliders').replaceChildren(...list);
+}
+
+async function copy(button, text) {
+  const label = button.textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = 'Copied';
+  } catch {
+    button.textContent = 'The browser does not allow it';
+  }
+  setTimeout(() => { button.textContent = label; }, 1500);
+}
+
+$('tabs').onclick = ({target}) => {
+  const tab = target.dataset.tab;
+  if (!tab || tab === state.tab) return;
+  const own = examples.find(example => example.tab === tab);
+  // files that a command does not read make way for an example
+  if ((tab === 'incident') !== (state.tab === 'incident')) return open(own);
+  state.tab = tab;
+  state.args = state.files.map(({name}) => name).join(' ') + (state.args.match(/\s--start(=|\s+)\S+/)?.[0] ?? '');
+  state.note = '';
+  $('note').hidden = true;
+  showTab();
+  changed();
+};
+$('tabs').onkeydown = event => {
+  const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
+  if (!step) return;
+  const tabs = [...$('tabs').children];
+  const next = tabs[(tabs.indexOf(event.target) + step + tabs.length) % tabs.length];
+  next.focus();
+  next.click();
+};
+function look(name) {
+  view = name;
+  for (const button of $('views').children) button.setAttribute('aria-pressed', button.dataset.view === view);
+}
+
+$('views').onclick = ({target}) => {
+  if (!target.dataset.view) return;
+  look(target.dataset.view);
+  run();
+};
+$('args').oninput = () => { state.args = $('args').value; changed(); };
+$('add').onclick = () => {
+  const name = state.files.some(file => file.name === 'scenario.yaml') ? `file${state.files.length + 1}.yaml` : 'scenario.yaml';
+  state.files.push({name, text: ''});
+  current = state.files.length - 1;
+  showFile();
+  editor.focus();
+};
+$('stop').onclick = () => {
+  clearTimeout(refining);
+  program.stop();
+  $('stop').disabled = true;
+  $('status').textContent = 'Stopped.';
+};
+$('copy').onclick = () => copy($('copy'), `probesim ${state.tab} ${state.args}`);
+$('link').onclick = () => copy($('link'), location.href);
+$('examples').append(...examples.map(({title, tab}, i) => new Option(`${titles[tab]}: ${title}`, i)));
+$('examples').onchange = () => open(examples[$('examples').value]);
+window.onhashchange = () => fromLink();
+
+async function fromLink() {
+  try {
+    const linked = await read(location.hash);
+    open(linked ?? examples[0]);
+    $('examples').value = linked ? '' : '0';
+  } catch (error) {
+    open(examples[0]);
+    $('note').textContent = error.message;
+    $('note').hidden = false;
+  }
+}
+
+if (matchMedia('(max-width: 720px)').matches) look('page');
+await fromLink();
+await program.ready;
+// the page has its answer: now the browser can keep all files for a visit without a network
+if ('serviceWorker' in navigator) navigator.serviceWorker.register('sw.js');

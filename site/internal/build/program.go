@@ -1,0 +1,48 @@
+package build
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+)
+
+// Program builds the command probesim as WebAssembly, with the commands of the playground.
+//
+// It builds with copies of some packages that lack what no command calls: the linker cannot see
+// this, and the program would be a quarter larger.
+func Program(root string) ([]byte, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(cache, "probesim-site", runtime.Version())
+	flags, err := trim(root, dir)
+	if err != nil {
+		return nil, err
+	}
+	to := filepath.Join(dir, "probesim.wasm")
+	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-tags=nethttpomithttp2", "-o", to},
+		flags...)
+	cmd := exec.Command("go", append(args, "./cmd/probesim")...)
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOFLAGS=", "GOWORK=off")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("go build: %w\n%s", err, text)
+	}
+	return os.ReadFile(to)
+}
+
+func output(dir, name string, args ...string) ([]byte, error) {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("%s: %w\n%s", cmd, err, stderr.String())
+	}
+	return out, err
+}

@@ -1,0 +1,251 @@
+package site_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"probesim.dev/site/internal/build"
+	"probesim.dev/site/internal/pages"
+)
+
+// program returns the program of the playground. PROBESIM_WASM names one that is built already.
+var program = sync.OnceValues(func() ([]byte, error) {
+	if name := os.Getenv("PROBESIM_WASM"); name != "" {
+		return os.ReadFile(name)
+	}
+	return build.Program("..")
+})
+
+// serve serves the site on this machine.
+func serve(t *testing.T) *httptest.Server {
+	t.Helper()
+	wasm, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := build.Site("..", dir, wasm); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	t.Cleanup(server.Close)
+	return server
+}
+
+// done is true when the program has answered, and nothing waits.
+const done = `/^exit code/.test(document.getElementById('status').textContent) && document.getElementById('stop').disabled`
+
+// answer waits for the answer of the program, and returns it and its exit code.
+func (b *browser) answer() (text string, code int) {
+	b.t.Helper()
+	b.wait(done)
+	var status string
+	b.eval(`document.getElementById('status').textContent`, &status)
+	b.eval(`document.getElementById('text').textContent`, &text)
+	fmt.Sscanf(status, "exit code %d", &code)
+	return text, code
+}
+
+// show opens a state of the playground by its link.
+func (b *browser) show(s pages.State) {
+	b.t.Helper()
+	link, err := s.Link()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.fragment(link)
+}
+
+// fragment follows a link within the page.
+func (b *browser) fragment(link string) {
+	b.t.Helper()
+	raw, _ := json.Marshal(link)
+	b.eval(`document.getElementById('status').textContent = ''`, nil)
+	b.eval(`location.hash = `+string(raw), nil)
+}
+
+func oneFile(tab, args, name, text string) pages.State {
+	return pages.State{Tab: tab, Args: args, Files: []pages.File{{Name: name, Text: text}}}
+}
+
+const healthy = `apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - name: app
+    image: example.com/web:1
+    livenessProbe: {httpGet: {path: /, port: 80}}
+`
+
+// TestPlayground opens the page once, and uses it as a person does.
+func TestPlayground(t *testing.T) {
+	b := openBrowser(t, 1280, 900)
+	server := serve(t)
+	b.open(server.URL + "/")
+	t.Run("the first example explains why 6 x 5 s is not 30 s", func(t *testing.T) {
+		if text, code := b.answer(); code != 1 || !strings.Contains(text, "of the starts that take 29s are killed") {
+			t.Errorf("exit code %d\n%s", code, text)
+		}
+		b.screenshot("first")
+		var note string
+		if b.eval(`document.getElementById('note').textContent`, &note); !strings.Contains(note, "phase") {
+			t.Errorf("the text beside it is %q", note)
+		}
+		b.eval(`document.querySelector('.sliders input').focus()`, nil)
+		for range 4 {
+			b.key("ArrowLeft")
+		}
+		b.wait(`document.getElementById('args').value === 'pod.yaml --start 25s' && !document.getElementById('text').` +
+			`textContent.includes('are killed')`)
+		b.screenshot("slider")
+	})
+	t.Run("a slider changes the manifest", func(t *testing.T) {
+		b.eval(`document.querySelector('[data-name$=failureThreshold] input').focus()`, nil)
+		b.key("ArrowRight")
+		b.wait(done + ` && document.getElementById('text').textContent.includes('7 x 5s')`)
+	})
+	t.Run("examples", b.examples)
+	t.Run("tabs by the keyboard", func(t *testing.T) {
+		b.show(oneFile("check", "pod.yaml", "pod.yaml", healthy))
+		b.answer()
+		b.eval(`document.getElementById('tab-check').focus()`, nil)
+		b.key("ArrowRight")
+		b.wait(done + ` && document.getElementById('tab-run').ariaSelected === 'true' && document.getElementById('text').` +
+			`textContent.includes('liveness')`)
+	})
+	t.Run("links", b.links)
+	t.Run("bad, huge and hostile input", b.inputs)
+	t.Run("Stop", func(t *testing.T) {
+		b.show(oneFile("check", "pod.yaml --kubernetes v1.33..", "pod.yaml",
+			strings.ReplaceAll(strings.Repeat(healthy+"---\n", 300), "name: web", "generateName: web-")))
+		b.wait(`document.getElementById('status').textContent === '' && !document.getElementById('stop').disabled`)
+		b.eval(`document.getElementById('stop').click()`, nil)
+		b.wait(`document.getElementById('status').textContent === 'Stopped.'`)
+		b.show(oneFile("check", "pod.yaml", "pod.yaml", healthy))
+		if text, code := b.answer(); code != 0 || !strings.Contains(text, "Pod web") {
+			t.Errorf("after Stop: exit code %d\n%s", code, text)
+		}
+	})
+	t.Run("360 px and dark", func(t *testing.T) {
+		b.dark()
+		b.resize(360, 740)
+		b.wait(done)
+		b.screenshot("narrow-dark")
+		var width int
+		if b.eval(`document.scrollingElement.scrollWidth`, &width); width > 360 {
+			t.Errorf("the page is %d px wide", width)
+		}
+		var paper string
+		if b.eval(`getComputedStyle(document.body).backgroundColor`, &paper); paper != "rgb(22, 24, 28)" {
+			t.Errorf("the background is %s", paper)
+		}
+	})
+	for _, url := range b.requests {
+		if !strings.HasPrefix(url, server.URL+"/") && !strings.HasPrefix(url, "data:") && !strings.HasPrefix(url, "blob:") {
+			t.Errorf("the page requests %s", url)
+		}
+	}
+	t.Run("offline", func(t *testing.T) {
+		b.wait(`navigator.serviceWorker.controller`)
+		b.eval(`navigator.serviceWorker.ready.then(() => 1)`, nil)
+		server.Close()
+		b.open(server.URL + "/")
+		if text, _ := b.answer(); !strings.Contains(text, "start-killed") {
+			t.Errorf("without the server:\n%s", text)
+		}
+		b.open(server.URL + "/docs/check.html")
+		b.eval(`(() => { const i = document.querySelector('.search input'); i.value = 'silence errors'; `+
+			`i.dispatchEvent(new Event('input')); })()`, nil)
+		b.wait(`document.querySelectorAll('#found a').length > 2`)
+	})
+	if len(b.errors) > 0 {
+		t.Errorf("errors of the page:\n%s", strings.Join(b.errors, "\n"))
+	}
+}
+
+// examples opens each example of the menu, as text and as a page or picture.
+func (b *browser) examples(t *testing.T) {
+	want := []string{"start-killed", "start-killed", "liveness-exec", "Ready", "a rollout loses", "liveness"}
+	for i, text := range want {
+		b.eval(fmt.Sprintf(`(() => { document.getElementById('status').textContent = ''; const s = document.getElementById(`+
+			`'examples'); s.value = %d; s.dispatchEvent(new Event('change')); })()`, i), nil)
+		b.wait(fmt.Sprintf(`document.getElementById('text').textContent.includes(%q)`, text))
+		if got, code := b.answer(); code > 1 || !strings.Contains(got, text) {
+			t.Errorf("example %d: exit code %d, and no %q in\n%s", i, code, text, got)
+		}
+		b.eval(`(() => { document.getElementById('status').textContent = ''; document.querySelector('[data-view=page]').`+
+			`click(); })()`, nil)
+		b.wait(done)
+		b.screenshot(fmt.Sprintf("example-%d", i))
+		var shown bool
+		b.eval(`(() => { const p = document.getElementById('page'), i = document.getElementById('picture'); return !i.hidden `+
+			`&& i.naturalWidth > 100 || !p.hidden && p.shadowRoot.textContent.length > 100 || !document.getElementById('text').`+
+			`hidden; })()`, &shown)
+		if !shown {
+			t.Errorf("example %d has no page", i)
+		}
+		b.eval(`document.querySelector('[data-view=text]').click()`, nil)
+		b.wait(done)
+	}
+}
+
+// oldLink is a link of the first version. It must work for ever: people have pasted such links.
+const oldLink = "#v=1&d=PY3NDoIwDIBfpdlZFBMPZi_glZMX8FBHlQXWNazxJ4R3d0DirV--r-1k1FgwriPXmx0YXEhiu_9iGKAokuKocCrTIh9Z1" +
+	"vVfr734K43JR7bwOjbce24tVLFtOJBii4oWJsZAFt50nxtOQs42DOAiK3rO2ysWsFUosiCAD_jMTB8MMtDexXDIF-xxs4N_EVNK1" +
+	"RjvuZo6VbmQ5klQOwuHHUgcM5_LOX81t9v8Aw"
+
+// links opens links of this and of other versions.
+func (b *browser) links(t *testing.T) {
+	b.fragment(oldLink)
+	if text, code := b.answer(); code != 1 || !strings.Contains(text, "starts that take 40s are killed") {
+		t.Errorf("an old link: exit code %d\n%s", code, text)
+	}
+	b.fragment("#v=7&d=abc")
+	b.wait(`document.getElementById('note').textContent.includes('another version')`)
+	b.fragment("#v=1&d=abc")
+	b.wait(`document.getElementById('note').textContent.includes('damaged')`)
+}
+
+// inputs shows what is not valid.
+func (b *browser) inputs(t *testing.T) {
+	b.show(oneFile("check", "pod.yaml", "pod.yaml", strings.Replace(healthy, "livenessProbe", "livenesProbe", 1)))
+	if text, code := b.answer(); code != 2 || !strings.Contains(text, "livenessProbe") {
+		t.Errorf("bad input: exit code %d\n%s", code, text)
+	}
+	b.eval(`document.querySelector('#problems .place').click()`, nil)
+	b.wait(`document.getElementById('editor').shadowRoot.activeElement?.classList.contains('cm-content')`)
+	b.screenshot("problem")
+
+	evil := `x<img src=x onerror="window.hacked=1"></pre><script>window.hacked=1</script>`
+	for _, tab := range []string{"check", "incident", "run", "rollout"} {
+		b.show(pages.State{Tab: tab, Args: "evil.yaml '" + evil + "'", Files: []pages.File{{Name: "evil.yaml",
+			Text: strings.Replace(healthy, "name: app", "name: '"+evil+"'", 1)}, {Name: evil, Text: evil}}})
+		b.answer()
+	}
+	event := strings.ReplaceAll("Events:\n  Type     Reason     Age  From     Message\n  ----     ------     ---  ----     -------\n"+
+		"  Warning  Unhealthy  11s (x14 over 3m)  kubelet  Liveness probe failed: EVIL\n", "EVIL", evil)
+	b.show(oneFile("incident", "describe.txt", "describe.txt", event))
+	b.answer()
+	b.eval(`document.querySelector('[data-view=page]').click()`, nil)
+	b.wait(done)
+	var hacked bool
+	if b.eval(`Boolean(window.hacked) || document.querySelectorAll('main img').length > 1 || [...(document.getElementById(`+
+		`'page').shadowRoot?.querySelectorAll('img, script') ?? [])].length > 0`, &hacked); hacked {
+		t.Error("hostile input became markup")
+	}
+	b.eval(`document.querySelector('[data-view=text]').click()`, nil)
+
+	b.eval(`(async () => { const {write} = await import('./link.js'); location.hash = await write({tab: 'check', args: `+
+		`'pod.yaml', files: [{name: 'pod.yaml', text: '# x\n'.repeat(900e3)}]}); })()`, nil)
+	b.wait(done)
+	if text, code := b.answer(); code != 2 {
+		t.Errorf("3.6 MB of comments: exit code %d\n%s", code, text)
+	}
+}
