@@ -8,6 +8,8 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/world/apiserver"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
 )
 
 // connection connects one kubelet to its surroundings: it carries the calls to the runtime and the
@@ -124,6 +126,21 @@ func (c *connection) sleep(kind fakeruntime.DelayKind, podUID string) (time.Dura
 	d.at(start.Add(latency), func() { c.wake(w) })
 	<-w.done
 	return d.now().Sub(start), w.op.Err
+}
+
+// fault returns the fault of a call to the API server that begins, or nil.
+func (c *connection) fault(call fakeruntime.Method, pod string) *fakeruntime.Fault {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over || c.cut || c.apiDown.Load() {
+		return nil
+	}
+	return c.runtime.Fault(call, pod, "")
+}
+
+// failed records that a call to the API server fails.
+func (c *connection) failed(f *fakeruntime.Fault, pod string) {
+	c.change(func(r *fakeruntime.Runtime, now virtual.Time) { r.RecordFault(now, f, trace.Record{Pod: pod}) })
 }
 
 // wake ends a sleep.
