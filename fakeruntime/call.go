@@ -92,6 +92,9 @@ type Call struct {
 	// no connection.
 	Unconnected bool
 
+	// NoFault exempts the call from faults.
+	NoFault bool
+
 	Probe   trace.Probe   // ExecSync, network: the probe that makes the request; empty for a lifecycle hook
 	Hook    string        // ExecSync, HTTPGet: postStart or preStop; empty for a probe
 	Command []string      // ExecSync: for error messages only

@@ -44,6 +44,20 @@ func CallNamed(name string) Method {
 	return ""
 }
 
+// NameOf returns the name of a call of Calls, or an empty string for another method.
+func NameOf(m Method) string {
+	if slices.Contains(failing, m) {
+		return m.camelCase()
+	}
+	return ""
+}
+
+// Changes reports whether a call changes something, rather than only reading it.
+func (m Method) Changes() bool {
+	return kinds[m].class == changes || m == ExecSync || m == UpdateContainerResources || m == APIPatch ||
+		m == APICreate || m == APIDelete
+}
+
 // camelCase returns the name of a method with a small first letter.
 func (m Method) camelCase() string {
 	if rest, api := strings.CutPrefix(string(m), "API"); api {
@@ -131,7 +145,7 @@ func (r *Runtime) Fault(m Method, pod, container string) *Fault {
 
 // faultOf returns the fault of a call of the CRI whose objects are known.
 func (r *Runtime) faultOf(op *Op) *Fault {
-	if len(r.faults) == 0 {
+	if len(r.faults) == 0 || op.Call.NoFault {
 		return nil
 	}
 	pod, container := "", op.Call.Name

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net"
+	"runtime"
+	"strings"
 	"time"
 
 	"probesim.dev/fakeruntime"
@@ -52,6 +54,7 @@ func (c *connection) submit(call fakeruntime.Call) *pending {
 	}
 	if !c.cut {
 		c.turns.call(string(call.Method))
+		call.NoFault = d.runtime.HasFaults() && !isSimulated(call.Method)
 		op := d.runtime.Submit(d.now(), call)
 		p.id = op.ID
 		if op.Done {
@@ -66,6 +69,24 @@ func (c *connection) submit(call fakeruntime.Call) *pending {
 	d.waiting[p.waiter] = struct{}{}
 	d.poke()
 	return p
+}
+
+// isSimulated reports whether the simulator makes the call that the current goroutine makes. It
+// leaves out the calls of a kubelet that starts, other than those of its checks of the runtime, and
+// those that find the images in use.
+func isSimulated(call fakeruntime.Method) bool {
+	var pcs [100]uintptr
+	for frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])]); ; {
+		frame, more := frames.Next()
+		switch {
+		case strings.Contains(frame.Function, "realImageGCManager"):
+			return false
+		case strings.HasSuffix(frame.Function, "(*Kubelet).updateRuntimeUp"):
+			return true
+		case !more:
+			return call != fakeruntime.Status
+		}
+	}
 }
 
 // connect keeps the server's end of a connection to the runtime, which the next outage closes. It

@@ -24,6 +24,8 @@ var features = map[string]feature{
 	"a sidecar before an init container": firstPod(func(p *v1.Pod) bool {
 		return len(p.Spec.InitContainers) > 1 && p.Spec.InitContainers[0].RestartPolicy != nil
 	}),
+	"a failed call":       matches(`failCall: \{call: `),
+	"a lost answer":       matches(`failCall: \{call: [^}]*effect: done`),
 	"a finalizer":         firstPod(func(p *v1.Pod) bool { return len(p.Finalizers) > 0 }),
 	"a removed finalizer": matches(`finalizers: null`),
 	"a deadline":          firstPod(func(p *v1.Pod) bool { return p.Spec.ActiveDeadlineSeconds != nil }),
