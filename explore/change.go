@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"probesim.dev/internal/value"
@@ -30,13 +31,45 @@ const (
 	KubeletRestart FaultKind = "kubelet restart"
 	APIOutage      FaultKind = "API server outage"
 	RuntimeOutage  FaultKind = "runtime outage"
+	FailedCall     FaultKind = "failed call"
 )
 
 // Fault is something that happens to the node, besides the steps of the scenario.
 type Fault struct {
 	Kind FaultKind     `json:"kind"`
-	At   time.Duration `json:"at"`  // since t=0, in nanoseconds
-	For  time.Duration `json:"for"` // in nanoseconds
+	At   time.Duration `json:"at"`             // since t=0, in nanoseconds
+	For  time.Duration `json:"for"`            // in nanoseconds; a failed call has none
+	Call *FailedCallOf `json:"call,omitempty"` // of a failed call
+}
+
+// FailedCallOf says which call fails: the first one of its kind that begins at the time of the
+// fault or later.
+type FailedCallOf struct {
+	Call      string `json:"call"` // a name in fakeruntime.Calls
+	Pod       string `json:"pod,omitempty"`
+	Container string `json:"container,omitempty"`
+	Done      bool   `json:"done,omitempty"` // only the answer is lost
+}
+
+// step returns the action of a step.
+func (c *FailedCallOf) step() *format.FailCall {
+	f := &format.FailCall{Call: c.Call, Pod: c.Pod, Container: c.Container}
+	if c.Done {
+		f.Effect = format.EffectDone
+	}
+	return f
+}
+
+// String describes the call, such as "removeContainer of default/shop/app fails".
+func (c *FailedCallOf) String() string {
+	text := c.Call
+	if c.Pod != "" {
+		text += " of " + strings.TrimSuffix(c.Pod+"/"+c.Container, "/")
+	}
+	if c.Done {
+		return text + " is done without an answer"
+	}
+	return text + " fails"
 }
 
 // Step returns the step of a scenario that has this effect.
@@ -50,12 +83,17 @@ func (f Fault) Step() *format.Step {
 		step.APIDown = &format.APIDown{For: exactly(f.For)}
 	case RuntimeOutage:
 		step.RuntimeDown = &format.RuntimeDown{For: exactly(f.For)}
+	case FailedCall:
+		step.FailCall = f.Call.step()
 	}
 	return step
 }
 
 // String describes the fault, such as "kubelet restart at 12.3s for 3s".
 func (f Fault) String() string {
+	if f.Kind == FailedCall {
+		return f.Call.String() + " at " + value.Format(f.At)
+	}
 	return string(f.Kind) + " at " + value.Format(f.At) + " for " + value.Format(f.For)
 }
 

@@ -4,8 +4,10 @@ import (
 	"slices"
 	"time"
 
+	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios/plan"
 	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
 )
 
 // policies are in the order in which an exploration uses them: those first that find most with few
@@ -27,6 +29,7 @@ var policies = []struct {
 	{"outages", "an outage of the API server, and of the runtime, at each instant", func(e *Explorer) []task {
 		return changes(append(e.faults(APIOutage, outageTime), e.faults(RuntimeOutage, outageTime)...))
 	}},
+	{"calls", "each call to the runtime and the API server fails, or is done without an answer", failedCalls},
 	{"meetings", "times moved until a verdict of a probe and a sync of its pod fall together, and random orders of " +
 		"that instant", meetings},
 	{"pairs", "two choices in other ways", pairs},
@@ -84,10 +87,40 @@ func (e *Explorer) faults(kind FaultKind, spans ...time.Duration) []Change {
 		}
 		last = t
 		for _, span := range spans {
-			list = append(list, Change{Faults: []Fault{{kind, t.Offset(), span}}})
+			list = append(list, Change{Faults: []Fault{{Kind: kind, At: t.Offset(), For: span}}})
 		}
 	}
 	return list
+}
+
+// failedCalls returns changes in which one call of the canonical run fails: first those about pods,
+// then those about the node.
+func failedCalls(e *Explorer) []task {
+	var ofPods, ofNode []Change
+	known := map[string]bool{}
+	for i := range e.canonical.Records {
+		rec := &e.canonical.Records[i]
+		call := fakeruntime.NameOf(fakeruntime.Method(rec.Reason))
+		// A step at an instant follows the calls that begin there.
+		at := rec.T.Add(-rec.Took - time.Millisecond).Offset().Truncate(time.Millisecond)
+		if rec.Kind != trace.CRICall || call == "" || at < 0 || at > e.subject.Plan.Duration {
+			continue
+		}
+		for _, done := range []bool{false, true} {
+			f := Fault{Kind: FailedCall, At: at, Call: &FailedCallOf{call, rec.Pod, rec.Container, done}}
+			if key := f.String(); known[key] || done && !fakeruntime.Method(rec.Reason).Changes() {
+				continue
+			} else {
+				known[key] = true
+			}
+			list := &ofPods
+			if rec.Pod == "" {
+				list = &ofNode
+			}
+			*list = append(*list, Change{Faults: []Fault{f}})
+		}
+	}
+	return changes(append(ofPods, ofNode...))
 }
 
 // Downtimes of the kubelet: the shortest that a scenario file can have, and that of a step without

@@ -37,7 +37,7 @@ func (r *Runtime) expire(op *Op) {
 	} else {
 		r.abort(op)
 	}
-	r.finish(op, errDeadline)
+	r.interrupt(op, errDeadline)
 }
 
 // goesOn reports whether containerd goes on with a call whose context has ended. Work on the disk
@@ -46,6 +46,9 @@ func (r *Runtime) expire(op *Op) {
 // a container, the network plugin of a sandbox. And SIGKILL follows only while StopContainer waits
 // (internal/cri/server of containerd 2.0).
 func (op *Op) goesOn() bool {
+	if op.hasNoEffect() {
+		return false
+	}
 	switch op.Call.Method {
 	case CreateContainer, RemoveContainer, RemovePodSandbox:
 		return true

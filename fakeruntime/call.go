@@ -92,6 +92,9 @@ type Call struct {
 	// no connection.
 	Unconnected bool
 
+	// NoFault exempts the call from faults.
+	NoFault bool
+
 	Probe   trace.Probe   // ExecSync, network: the probe that makes the request; empty for a lifecycle hook
 	Hook    string        // ExecSync, HTTPGet: postStart or preStop; empty for a probe
 	Command []string      // ExecSync: for error messages only
@@ -125,11 +128,13 @@ type Op struct {
 	End   virtual.Time // expected end; undefined while the end depends on other events
 	Done  bool
 
-	Err      error  // the call failed
-	ID       string // ID of the object to create, from the start of the call; image calls: the reference of the image
-	ExitCode int32  // ExecSync
-	Output   string // ExecSync: output of the command
-	TimedOut bool   // ExecSync, network: no answer within Timeout; ExecSync sets Err too
+	Err error // the call failed
+	// FaultStep is the step of the record of the Fault that made the call fail; 0: none did.
+	FaultStep int64
+	ID        string // ID of the object to create, from the start of the call; image calls: the reference of the image
+	ExitCode  int32  // ExecSync
+	Output    string // ExecSync: output of the command
+	TimedOut  bool   // ExecSync, network: no answer within Timeout; ExecSync sets Err too
 	// The next three fields belong to network requests. Accepted is true once the connection is
 	// accepted, which Submit determines. FrozenUntil is the end of the time for which the program
 	// has been frozen since then; 0: it was not frozen. Unanswered is true if the program never

@@ -52,6 +52,7 @@ func (r *Runtime) begin(op *Op) {
 	switch {
 	case known:
 		op.End = later(r.now, r.resolve(op).delay(r.now, k.delay))
+		op.fault = r.faultOf(op)
 		if err := op.reserve(); err != nil {
 			r.finish(op, err)
 			return
@@ -59,6 +60,7 @@ func (r *Runtime) begin(op *Op) {
 	case op.Call.Method == ListImages:
 		k.class, op.End = reads, later(r.now, listImages)
 	case op.Call.Method == Status:
+		op.fault = r.faultOf(op)
 		op.Conditions = r.health.conditions()
 		r.finish(op, nil)
 		return
@@ -67,6 +69,7 @@ func (r *Runtime) begin(op *Op) {
 			r.finish(op, errNotFound("container", op.Call.ContainerID))
 			return
 		}
+		op.fault = r.faultOf(op)
 		r.finish(op, nil)
 		return
 	default:
@@ -123,6 +126,9 @@ func (r *Runtime) complete(op *Op) {
 	}
 	effect := effects[op.Call.Method]
 	switch {
+	case op.hasNoEffect():
+		r.abort(op)
+		r.finish(op, op.fault.Err())
 	case op.Call.Method == StopContainer:
 		r.stopContainer(op)
 	case effect != nil:

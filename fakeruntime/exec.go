@@ -53,7 +53,7 @@ func (r *Runtime) CancelProbes(now virtual.Time, podUID string) {
 			if op.Call.Method == ExecSync && op.Call.Probe != "" {
 				r.queue.cancel(&op.event)
 				c.requests = without(c.requests, op)
-				r.finish(op, ErrCanceled)
+				r.interrupt(op, ErrCanceled)
 			}
 		}
 	}

@@ -194,8 +194,9 @@ func (in *instance) follow(from requester) *Answer {
 // ok is the answer of a program without rules.
 var ok = Answer{Word: Answers}
 
-// refused is the answer of a port on which nothing listens.
-var refused = Answer{Word: Refuses}
+// refused is the answer of a port on which nothing listens, broken that of a command that the
+// runtime does not run.
+var refused, broken = Answer{Word: Refuses}, Answer{Word: Breaks}
 
 func (r *activeRule) applies(from requester, t virtual.Time) bool {
 	chance := r.rule.Chance

@@ -128,7 +128,7 @@ func (r *Runtime) failCalls() {
 	}
 	slices.SortStableFunc(ops, func(a, b *Op) int { return cmp.Compare(a.Start, b.Start) })
 	for _, op := range ops {
-		r.finish(op, errLost)
+		r.interrupt(op, errLost)
 	}
 }
 

@@ -33,7 +33,10 @@ func (r *Runtime) beginRequest(op *Op) {
 		return
 	}
 	op.event.op, op.request.from = op, requesterOf(&op.Call)
-	if !op.Call.Retry && !op.Call.Followed {
+	if !op.Call.Method.IsNetwork() {
+		op.fault = r.faultOf(op)
+	}
+	if !op.Call.Retry && !op.Call.Followed && !op.hasNoEffect() {
 		op.countRun()
 		r.signalByHook(op)
 	}
@@ -142,7 +145,10 @@ func (r *Runtime) ask(op *Op) {
 // answerTo returns the answer to a request that arrives now, and the window of the rule that gives
 // it.
 func (r *Runtime) answerTo(op *Op) (*Answer, window) {
-	if op.request.agent != nil {
+	switch {
+	case op.hasNoEffect():
+		return &broken, window{}
+	case op.request.agent != nil:
 		return r.forward(op)
 	}
 	in := &op.container.instance
@@ -209,7 +215,7 @@ func (r *Runtime) continueRequest(op *Op) {
 	case q.answer.Word == Stalls:
 		r.ask(op)
 		return
-	case op.container != nil:
+	case op.container != nil && !op.hasNoEffect():
 		op.container.instance.histories[q.from].last = q.answer
 	}
 	if op.Call.Method == ExecSync {

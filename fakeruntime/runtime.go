@@ -45,6 +45,7 @@ type Runtime struct {
 	windows     []Window               // of programs that have ended
 	health      Health
 	outages     []outage
+	faults      []*Fault // that wait for calls, oldest first
 	now         virtual.Time
 	clockOffset time.Duration // wall time minus virtual time
 	queue       queue

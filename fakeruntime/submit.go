@@ -14,6 +14,7 @@ type opState struct {
 	event     event
 	expiry    event      // the deadline, if it is before the end
 	abandoned bool       // the caller has gone
+	fault     *Fault     // that makes the call fail; nil: none
 	returns   bool       // a StopContainer whose process has ended
 	reserved  string     // the name in the runtime of the object to create
 	pod       *pod       // the pod of the call; nil: unknown
@@ -140,6 +141,9 @@ func (r *Runtime) finish(op *Op, err error) {
 	}
 	if op.abandoned {
 		return
+	}
+	if op.fault != nil {
+		r.fail(op)
 	}
 	if r.recordCalls && !op.Call.Method.IsNetwork() {
 		r.recordCall(op)

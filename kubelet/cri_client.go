@@ -42,6 +42,9 @@ func (c *criClient) Call(p *sim.Proc, call fakeruntime.Call) *fakeruntime.Op {
 	call.Unconnected = !c.channel(call.Method).connect(c.Runtime, c.now())
 	op := c.Runtime.Call(p, call)
 	op.Err = clientError(op)
+	if op.FaultStep != 0 {
+		p.SetCause(op.FaultStep)
+	}
 	return op
 }
 

@@ -62,6 +62,7 @@ type pullRequest struct {
 	image   string
 	proc    *sim.Proc
 	took    time.Duration
+	size    uint64 // 0 if the runtime does not say
 	err     error
 }
 
@@ -134,7 +135,7 @@ func (k *Kubelet) pullImage(p *sim.Proc, u podUpdate, c *v1.Container) *startRea
 	waited := p.Now().Sub(start).Truncate(time.Millisecond)
 	event(v1.EventTypeNormal, "Pulled",
 		fmt.Sprintf("Successfully pulled image %q in %v (%v including waiting). Image size: %d bytes.",
-			c.Image, r.took.Truncate(time.Millisecond), waited, fakeruntime.ImageSize))
+			c.Image, r.took.Truncate(time.Millisecond), waited, r.size))
 	b.GC()
 	return nil
 }
@@ -183,8 +184,8 @@ func (k *Kubelet) pull(p *sim.Proc, r *pullRequest) {
 	r.err = k.call(p, fakeruntime.Call{Method: fakeruntime.PullImage, PodUID: r.podUID,
 		Image: applyDefaultImageTag(r.image)})
 	k.recordPulled(p, r)
-	if r.err == nil {
-		k.call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, Image: r.image})
+	if r.err == nil && k.call(p, fakeruntime.Call{Method: fakeruntime.ImageStatus, Image: r.image}) == nil {
+		r.size = fakeruntime.ImageSize
 	}
 	r.took = p.Now().Sub(start)
 }

@@ -550,6 +550,13 @@ func (n *Node) SetRuntimeHealth(h fakeruntime.Health) {
 	n.runtime.now(func(r *fakeruntime.Runtime, now virtual.Time) { r.SetHealth(now, h) })
 }
 
+// FailCalls makes calls that the kubelet begins from now on fail: calls to the container runtime, or
+// to the API server about pods.
+func (n *Node) FailCalls(f fakeruntime.Fault) {
+	defer n.end(n.mustBegin(change))
+	n.runtime.now(func(r *fakeruntime.Runtime, now virtual.Time) { r.FailCalls(now, f) })
+}
+
 // StepClock sets the wall clock of the node forward now, or back if by is negative. The kubelet and
 // the runtime read the new time. Virtual time, timers and the clock of the API server do not
 // change. StepClock panics if the wall clock would be more than 100 years off.

@@ -47,9 +47,9 @@ func (d *runtimeDriver) Call(p *sim.Proc, c fakeruntime.Call) *fakeruntime.Op {
 }
 
 // ListsEnds appends the times at which list calls end if they begin at a time, one after the other.
-// It appends virtual.Max and no more if the calls fail, leave records or take no time.
+// It appends virtual.Max and no more if the calls may fail, leave records or take no time.
 func (d *runtimeDriver) ListsEnds(ends []virtual.Time, at virtual.Time, calls ...fakeruntime.Method) []virtual.Time {
-	if d.Down() || d.RecordsCalls() {
+	if d.Down() || d.RecordsCalls() || d.HasFaults() {
 		return append(ends, virtual.Max)
 	}
 	for _, call := range calls {

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/world/apiserver"
 	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/internal/world/apiserver/store"
@@ -108,7 +109,7 @@ func newSimulated(p profile.Profile, c choose.Chooser) *simulated {
 	w := &simulated{sim: sim.New(sim.Options{Start: virtual.At(-startUp), Chooser: c}),
 		trace: &trace.Recorder{Also: []trace.Kind{trace.SyncFailed}}}
 	w.now = func() time.Time { return epoch.Add(startUp + w.sim.Now().Offset()) }
-	w.api = apiserver.New(apiserver.Options{Sim: w.sim, Trace: w.trace, Profile: p, Now: w.now, Delays: noDelays{}})
+	w.api = apiserver.New(apiserver.Options{Sim: w.sim, Trace: w.trace, Profile: p, Now: w.now, Delays: &noDelays{}})
 	env := &controller.Env{Sim: w.sim, API: w.api, Trace: w.trace, Profile: p, Now: w.now,
 		Delays: controller.StandardDelays{}}
 	w.sim.Go("kubelet", func(p *sim.Proc) { p.Serve(sim.On(w.api.Watch(), w.podChanged)) })
@@ -151,8 +152,8 @@ func (w *simulated) podChanged(_ *sim.Proc, e apiserver.WatchEvent) {
 }
 
 // noDelays are the latencies of the stand-in's calls.
-type noDelays struct{}
+type noDelays struct{ fakeruntime.Runtime }
 
-func (noDelays) APIGet(*v1.Pod) time.Duration    { return 0 }
-func (noDelays) APIPatch(*v1.Pod) time.Duration  { return 0 }
-func (noDelays) APIDelete(*v1.Pod) time.Duration { return 0 }
+func (*noDelays) APIGet(*v1.Pod) time.Duration    { return 0 }
+func (*noDelays) APIPatch(*v1.Pod) time.Duration  { return 0 }
+func (*noDelays) APIDelete(*v1.Pod) time.Duration { return 0 }

@@ -52,13 +52,13 @@ type pods struct {
 
 func (p pods) Get(ctx context.Context, name string, o metav1.GetOptions) (*v1.Pod, error) {
 	p.conn.turn("status batch", p.namespace+"/"+name)
-	return withLatency(p, p.delaysOf(name), fakeruntime.DelayAPIGet, "APIGet", name,
+	return withLatency(p, p.delaysOf(name), fakeruntime.DelayAPIGet, fakeruntime.APIGet, name,
 		func() (*v1.Pod, error) { return p.PodInterface.Get(ctx, name, o) })
 }
 
 func (p pods) Patch(ctx context.Context, name string, t types.PatchType, data []byte, o metav1.PatchOptions,
 	sub ...string) (*v1.Pod, error) {
-	return withLatency(p, p.delaysOf(name), fakeruntime.DelayAPIPatch, "APIPatch", name, func() (*v1.Pod, error) {
+	return withLatency(p, p.delaysOf(name), fakeruntime.DelayAPIPatch, fakeruntime.APIPatch, name, func() (*v1.Pod, error) {
 		pod, err := p.PodInterface.Patch(ctx, name, t, data, o, sub...)
 		if err == nil {
 			p.api.statusPatched(pod)
@@ -69,7 +69,7 @@ func (p pods) Patch(ctx context.Context, name string, t types.PatchType, data []
 
 // Create creates a mirror pod. It takes the latency of a patch.
 func (p pods) Create(_ context.Context, mirror *v1.Pod, _ metav1.CreateOptions) (*v1.Pod, error) {
-	pod, err := withLatency(p, podutil.DelaysOf(mirror), fakeruntime.DelayAPIPatch, "APICreate", mirror.Name,
+	pod, err := withLatency(p, podutil.DelaysOf(mirror), fakeruntime.DelayAPIPatch, fakeruntime.APICreate, mirror.Name,
 		func() (*v1.Pod, error) { return p.api.createMirror(mirror) })
 	if pod == nil {
 		pod = &v1.Pod{} // as client-go does; the kubelet reads it together with an error
@@ -79,7 +79,7 @@ func (p pods) Create(_ context.Context, mirror *v1.Pod, _ metav1.CreateOptions) 
 
 func (p pods) Delete(_ context.Context, name string, o metav1.DeleteOptions) error {
 	p.conn.turn("orphaned mirror pods", p.namespace+"/"+name)
-	_, err := withLatency(p, p.delaysOf(name), fakeruntime.DelayAPIDelete, "APIDelete", name,
+	_, err := withLatency(p, p.delaysOf(name), fakeruntime.DelayAPIDelete, fakeruntime.APIDelete, name,
 		func() (*v1.Pod, error) { return nil, p.api.deleteNow(p.key(name), o.Preconditions) })
 	return err
 }
@@ -98,21 +98,27 @@ func (p pods) delaysOf(name string) string {
 
 // withLatency makes a call after its latency if the API server is reachable, and records the call.
 // The delays are those of a pod.
-func withLatency(p pods, uid string, kind fakeruntime.DelayKind, call, name string,
+func withLatency(p pods, uid string, kind fakeruntime.DelayKind, call fakeruntime.Method, name string,
 	do func() (*v1.Pod, error)) (*v1.Pod, error) {
 	if !p.conn.isCut() {
-		p.conn.turns.call(call)
+		p.conn.turns.call(string(call))
 	}
+	fault := p.conn.fault(call, p.key(name).String())
 	took, err := p.conn.sleep(kind, uid)
 	if err == errRunEnded {
 		return nil, err
 	}
 	p.conn.turn("call to the API server", "end")
 	var pod *v1.Pod
-	if err == nil {
+	reached := err == nil
+	if reached && (fault == nil || fault.Done) {
 		pod, err = do()
 	}
-	rec := trace.Record{Kind: trace.CRICall, Pod: p.key(name).String(), Reason: call, Took: took}
+	if reached && fault != nil {
+		p.conn.failed(fault, p.key(name).String())
+		pod, err = nil, fault.Err()
+	}
+	rec := trace.Record{Kind: trace.CRICall, Pod: p.key(name).String(), Reason: string(call), Took: took}
 	if err != nil {
 		rec.Message = err.Error()
 	}

@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"net"
+	"runtime"
+	"strings"
 	"time"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/world/apiserver"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
 )
 
 // connection connects one kubelet to its surroundings: it carries the calls to the runtime and the
@@ -50,6 +54,7 @@ func (c *connection) submit(call fakeruntime.Call) *pending {
 	}
 	if !c.cut {
 		c.turns.call(string(call.Method))
+		call.NoFault = d.runtime.HasFaults() && !isSimulated(call.Method)
 		op := d.runtime.Submit(d.now(), call)
 		p.id = op.ID
 		if op.Done {
@@ -64,6 +69,24 @@ func (c *connection) submit(call fakeruntime.Call) *pending {
 	d.waiting[p.waiter] = struct{}{}
 	d.poke()
 	return p
+}
+
+// isSimulated reports whether the simulator makes the call that the current goroutine makes. It
+// leaves out the calls of a kubelet that starts, other than those of its checks of the runtime, and
+// those that find the images in use.
+func isSimulated(call fakeruntime.Method) bool {
+	var pcs [100]uintptr
+	for frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])]); ; {
+		frame, more := frames.Next()
+		switch {
+		case strings.Contains(frame.Function, "realImageGCManager"):
+			return false
+		case strings.HasSuffix(frame.Function, "(*Kubelet).updateRuntimeUp"):
+			return true
+		case !more:
+			return call != fakeruntime.Status
+		}
+	}
 }
 
 // connect keeps the server's end of a connection to the runtime, which the next outage closes. It
@@ -124,6 +147,21 @@ func (c *connection) sleep(kind fakeruntime.DelayKind, podUID string) (time.Dura
 	d.at(start.Add(latency), func() { c.wake(w) })
 	<-w.done
 	return d.now().Sub(start), w.op.Err
+}
+
+// fault returns the fault of a call to the API server that begins, or nil.
+func (c *connection) fault(call fakeruntime.Method, pod string) *fakeruntime.Fault {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over || c.cut || c.apiDown.Load() {
+		return nil
+	}
+	return c.runtime.Fault(call, pod, "")
+}
+
+// failed records that a call to the API server fails.
+func (c *connection) failed(f *fakeruntime.Fault, pod string) {
+	c.change(func(r *fakeruntime.Runtime, now virtual.Time) { r.RecordFault(now, f, trace.Record{Pod: pod}) })
 }
 
 // wake ends a sleep.

@@ -10,12 +10,11 @@ import (
 
 func (r *runtimeServer) RunPodSandbox(ctx context.Context,
 	q *runtimeapi.RunPodSandboxRequest) (*runtimeapi.RunPodSandboxResponse, error) {
-	op := r.driver.call(ctx, fakeruntime.Call{
+	p := r.driver.submit(callUntil(ctx, fakeruntime.Call{
 		Method: fakeruntime.RunPodSandbox, PodUID: q.Config.Metadata.Uid, Attempt: int(q.Config.Metadata.Attempt),
-	})
-	if op.Err == nil {
-		r.configs.sandboxes.set(op.ID, q.Config)
-	}
+	}))
+	r.configs.sandboxes.set(p.id, q.Config)
+	op := p.wait()
 	return &runtimeapi.RunPodSandboxResponse{PodSandboxId: op.ID}, op.Err
 }
 

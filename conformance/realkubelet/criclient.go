@@ -68,9 +68,12 @@ func dialCRI(ctx context.Context, s *criServer, settings *internal.KubeletConfig
 
 type criOption struct{}
 
-// criBackOff is the back-off of the clients (k8s.io/cri-client pkg/remote_runtime.go) without its
-// jitter, which is the jitter's middle value.
-var criBackOff = backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, MaxDelay: 3 * time.Second}
+// criParams are the parameters of the clients (k8s.io/cri-client pkg/remote_runtime.go) without the
+// jitter of the back-off, which is the jitter's middle value.
+var criParams = grpc.ConnectParams{
+	Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, MaxDelay: 3 * time.Second},
+	MinConnectTimeout: 5 * time.Second,
+}
 
 // DialOptionForTarget returns the options of a CRI client, and no option for other clients.
 func (criOption) DialOptionForTarget(target url.URL) grpc.DialOption {
@@ -82,7 +85,7 @@ func (criOption) DialOptionForTarget(target url.URL) grpc.DialOption {
 	return joinDialOptions.(func(...grpc.DialOption) grpc.DialOption)(
 		grpc.WithChainUnaryInterceptor(s.intercept),
 		grpc.WithContextDialer(s.dial),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: criBackOff, MinConnectTimeout: 5 * time.Second}),
+		grpc.WithConnectParams(criParams),
 	)
 }
 

@@ -129,6 +129,10 @@ func (w *world) SetRuntimeHealth(h fakeruntime.Health) {
 	w.driver.setHealth(h)
 }
 
+func (w *world) FailCalls(f fakeruntime.Fault) {
+	w.driver.change(func(r *fakeruntime.Runtime, now virtual.Time) { r.FailCalls(now, f) })
+}
+
 // StepClock requires a program that was built with the overlay.
 func (w *world) StepClock(by time.Duration) {
 	if !Overlay && w.err == nil {

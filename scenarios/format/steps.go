@@ -113,6 +113,7 @@ type Step struct {
 	RuntimeDown    *RuntimeDown    `json:"runtimeDown,omitempty"`
 	RegistryDown   *RegistryDown   `json:"registryDown,omitempty"`
 	StepClock      *StepClock      `json:"stepClock,omitempty"`
+	FailCall       *FailCall       `json:"failCall,omitempty"`
 
 	Rollout *Rollout `json:"rollout,omitempty"`
 	Scale   *Scale   `json:"scale,omitempty"`
@@ -173,6 +174,22 @@ type RuntimeDown struct {
 type RegistryDown struct {
 	For *value.Draw `json:"for,omitempty"` // nil: until the end of the run
 }
+
+// FailCall makes the next calls of the kubelet to the runtime or the API server fail.
+type FailCall struct {
+	Call      string `json:"call"`                // a name in fakeruntime.Calls
+	Pod       string `json:"pod,omitempty"`       // calls about these pods; empty: about any
+	Container string `json:"container,omitempty"` // calls about this container; empty: about any
+	Count     *int64 `json:"count,omitempty"`     // nil: 1
+	Effect    string `json:"effect,omitempty"`    // EffectNone if not given, or EffectDone
+	Error     string `json:"error,omitempty"`     // the text of the error
+}
+
+// Effects of a call that fails.
+const (
+	EffectNone = "none"
+	EffectDone = "done" // only the answer is lost
+)
 
 // StepClock makes the wall clock of the node jump forward, or back if By is negative. Timers are
 // not affected.

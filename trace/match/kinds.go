@@ -85,9 +85,9 @@ var table = []Kind{
 	{trace.KubeletStopped, nil, one(Node, nil)},
 	{trace.KubeletStarted, nil, one(Node, nil)},
 	{trace.Step, []string{"reason", "message"}, []Shape{
-		{Container, words{"reason": {"kill"}}},
-		{Pod, words{"reason": {"debug", "evict", "patch", "removeManifest", "resize", "setManifest"}}},
-		{Node, words{"reason": {"apiDown", "rebootNode", "registryDown", "rollout", "runtimeDown", "setDelays",
+		{Container, words{"reason": {"failCall", "kill"}}},
+		{Pod, words{"reason": {"debug", "evict", "failCall", "patch", "removeManifest", "resize", "setManifest"}}},
+		{Node, words{"reason": {"apiDown", "failCall", "rebootNode", "registryDown", "rollout", "runtimeDown", "setDelays",
 			"shutdownNode", "stepClock"}}},
 	}},
 	{trace.WorkloadChanged, []string{"reason"}, one(Node, words{"reason": {"spec", "status", "deleted"}})},

@@ -279,6 +279,8 @@ var lateFeatures = map[string]feature{
 	"a kill with SIGTERM":            matches(`signal: SIGTERM`),
 	"a kill of an init container":    matches(`kill: \{.*container: (migrate|mesh|warm)`),
 	"another image of a sidecar":     matches(`patch: \{.*initContainers: `),
+	"a failed call":                  matches(`failCall: \{call: `),
+	"a lost answer":                  matches(`failCall: \{call: [^}]*effect: done`),
 }
 
 // TestLateFeatures checks that each feature occurs, and that the other scenarios stay the same.
@@ -302,7 +304,7 @@ func TestLateFeatures(t *testing.T) {
 			t.Errorf("no scenario has %s", name)
 		}
 	}
-	if same < all/10 {
+	if same < all/20 {
 		t.Errorf("only %d of %d scenarios have none of the features", same, all)
 	}
 	t.Log(same, count)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/value"
 )
 
@@ -54,6 +55,20 @@ func (g *generator) addMore(spec tree) {
 			more.answerForAnother(p, entries[i])
 		}
 	}
+	for more.percent(20) {
+		add(spec, "steps", more.failCall(one(&more.rng, more.pods...)))
+	}
+}
+
+// failCall returns a step that makes calls to the runtime or the API server fail.
+func (g *generator) failCall(p *pod) tree {
+	n, call := g.when(p), one(&g.rng, fakeruntime.Calls()...)
+	of := g.maybe(60, p.name)
+	if fakeruntime.CallNamed(call) == fakeruntime.Status {
+		of = nil
+	}
+	return put(n, "failCall", inline("call", call, "pod", of, "count", g.maybe(40, g.between(2, 5)),
+		"effect", g.maybe(50, "done")))
 }
 
 // putVolumes gives a pod up to three more volumes, each of which some of its containers mount.

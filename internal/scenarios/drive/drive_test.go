@@ -127,6 +127,8 @@ func (w *fakeWorld) SetDelays(list ...fakeruntime.Delays) {
 
 func (w *fakeWorld) SetAPIDown(down bool) { w.logf("API down: %t", down) }
 
+func (w *fakeWorld) FailCalls(f fakeruntime.Fault) { w.logf("fail %d of %s", f.Count, f.Method) }
+
 func (w *fakeWorld) StepClock(by time.Duration) { w.logf("clock: %v", by) }
 
 func (w *fakeWorld) Occur(moment int) { w.logf("moment %d", moment) }

@@ -66,6 +66,9 @@ func (d *Driver) take(i int, step *format.Step) bool {
 		d.outage(i, a.For, runtimeOutage+a.Condition, d.setRuntimeHealth)
 	case *format.RegistryDown:
 		d.outage(i, a.For, registryOutage, d.setRuntimeHealth)
+	case *format.FailCall:
+		d.failCalls(a, i)
+		return false // until a call fails
 	case *format.Rollout:
 		return d.rollOut(step)
 	case *format.Scale:
@@ -234,6 +237,24 @@ func (d *Driver) setRuntimeHealth() {
 	if d.stopped && !down {
 		d.startKubelet()
 	}
+}
+
+// failCalls makes calls fail. The step is taken when the first of them fails.
+func (d *Driver) failCalls(a *format.FailCall, i int) {
+	fault := fakeruntime.Fault{
+		Method: fakeruntime.CallNamed(a.Call), Count: 1, Done: a.Effect == format.EffectDone, Message: a.Error,
+		Failed: func() { d.steps[i].done = true },
+	}
+	if a.Count != nil {
+		fault.Count = *a.Count
+	}
+	if a.Pod != "" {
+		fault.Pods = d.plan.Scenario.Selects(a.Pod)
+	}
+	if a.Container != "" {
+		fault.Containers = format.NamesOf(a.Container)
+	}
+	d.world.FailCalls(fault)
 }
 
 // eachPod calls do for each pod that a name matches and that the API server has or whose manifest

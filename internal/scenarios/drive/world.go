@@ -62,6 +62,8 @@ type World interface {
 	SetAPIDown(down bool)
 	// SetRuntimeHealth changes the health of the container runtime.
 	SetRuntimeHealth(fakeruntime.Health)
+	// FailCalls makes calls that the kubelet begins from now on fail, and records each.
+	FailCalls(fakeruntime.Fault)
 	// StepClock sets the wall clock of the node forward, or back if by is negative. Virtual time,
 	// timers and the clock of the API server do not change.
 	StepClock(by time.Duration)

@@ -109,6 +109,8 @@ var enums = map[reflect.Type][]string{
 // fieldEnums has the values of fields of scenario files whose Go type is string.
 var fieldEnums = map[string][]string{
 	"Expect.runs":           {format.EveryRun, format.SomeRun},
+	"FailCall.call":         fakeruntime.Calls(),
+	"FailCall.effect":       {format.EffectNone, format.EffectDone},
 	"RuntimeDown.condition": {fakeruntime.RuntimeReady, fakeruntime.NetworkReady},
 	"Delays.set":            fakeruntime.DelaySets(),
 	"ControlPlane.set":      fakeruntime.DelaySets(),

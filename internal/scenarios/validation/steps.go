@@ -56,7 +56,7 @@ func (c *checker) checkActionOf(s *format.Step, action format.Action, n *strict.
 		if d, is := v.Interface().(*value.Draw); is {
 			checkFor(d, n.Field(name))
 		}
-		if name == "pod" {
+		if _, any := action.Value.(*format.FailCall); name == "pod" && !any {
 			c.checkTarget(v.String(), n)
 		}
 	}
@@ -83,6 +83,8 @@ func (c *checker) checkActionOf(s *format.Step, action format.Action, n *strict.
 		checkRuntimeDown(a, n)
 	case *format.StepClock:
 		c.checkStepClock(a, n)
+	case *format.FailCall:
+		c.checkFailCall(a, n)
 	case *format.Scale:
 		c.checkScale(a, n)
 	case *format.Rollout:
@@ -161,6 +163,43 @@ func checkRuntimeDown(r *format.RuntimeDown, n *strict.Node) {
 		r.Condition != fakeruntime.NetworkReady {
 		condition.Errorf("%s is not a runtime condition: write %s or %s", strict.Quote(r.Condition),
 			fakeruntime.RuntimeReady, fakeruntime.NetworkReady)
+	}
+}
+
+// Limits of failed calls.
+const (
+	maxFailures  = 1_000_000
+	maxErrorText = 200
+)
+
+func (c *checker) checkFailCall(f *format.FailCall, n *strict.Node) {
+	call, container, effect, text := n.Field("call"), n.Field("container"), n.Field("effect"), n.Field("error")
+	method := fakeruntime.CallNamed(f.Call)
+	if method == "" && !n.Bad() && !call.Bad() {
+		if !call.Written() {
+			call.Errorf("is required: which call fails, such as removeContainer")
+		} else {
+			call.Errorf("%s is no call of the kubelet%s", strict.Quote(f.Call), strict.OrList(f.Call, fakeruntime.Calls()))
+		}
+	}
+	c.checkPodName(f.Pod, n.Field("pod"))
+	switch {
+	case container.Written() && method != "" && !method.OfContainer():
+		container.Errorf("does not apply: %s is not about a container", f.Call)
+	case container.Written() && !n.Field("pod").Bad():
+		c.checkContainerName(f.Pod, f.Container, container)
+	}
+	if n.Field("pod").Written() && method == fakeruntime.Status {
+		n.Field("pod").Errorf("does not apply: status is not about a pod")
+	}
+	if f.Count != nil && (*f.Count < 1 || *f.Count > maxFailures) {
+		n.Field("count").Errorf("must be from 1 to %d, not %d", maxFailures, *f.Count)
+	}
+	if effect.Written() && !effect.Bad() && f.Effect != format.EffectNone && f.Effect != format.EffectDone {
+		effect.Errorf("%s is no effect: write %s or %s", strict.Quote(f.Effect), format.EffectNone, format.EffectDone)
+	}
+	if text.Written() && !text.Bad() && (f.Error == "" || len(f.Error) > maxErrorText) {
+		text.Errorf("must have 1 to %d bytes", maxErrorText)
 	}
 }
 

@@ -261,6 +261,8 @@ func (r *Run) stepClause(rec *trace.Record) string {
 		return fmt.Sprintf("a kill step sent %s SIGTERM at %s", name, when)
 	case rec.Reason == "kill":
 		return fmt.Sprintf("a kill step killed %s at %s (%s)", name, when, message)
+	case rec.Reason == "failCall":
+		return "at " + when + " a call failed: " + message
 	case stepClauses[rec.Reason] != "":
 		return stepClauses[rec.Reason] + " at " + when + around(": ", message, "")
 	}

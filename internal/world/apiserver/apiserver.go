@@ -14,10 +14,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/internal/world/apiserver/store"
 	"probesim.dev/kube/profile"
 	"probesim.dev/sim"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -47,11 +49,14 @@ type WatchEvent struct {
 	Pods  []*v1.Pod // of Listed: all pods, by name
 }
 
-// Delays are the latencies of the calls that a kubelet makes about a pod.
+// Delays are the latencies of the calls that a kubelet makes about a pod, and their faults; see
+// fakeruntime.Runtime.
 type Delays interface {
 	APIGet(pod *v1.Pod) time.Duration
 	APIPatch(pod *v1.Pod) time.Duration
 	APIDelete(pod *v1.Pod) time.Duration
+	Fault(m fakeruntime.Method, pod, container string) *fakeruntime.Fault
+	RecordFault(now virtual.Time, f *fakeruntime.Fault, subject trace.Record) int64
 }
 
 // Options configure a Server.
@@ -167,29 +172,29 @@ func (s *Server) CreateMirror(p *sim.Proc, static *v1.Pod) bool {
 	key := static.Namespace + "/" + static.Name
 	mirror := admission.Mirror(static, s.store.Mirrors(key))
 	latency := func(*v1.Pod) time.Duration { return s.o.Delays.APIPatch(mirror) }
-	if !s.wait(p, "APICreate", mirror.Namespace, mirror.Name, latency) || s.store.Pod(key) != nil {
-		return false
-	}
-	admission.DropDisabled(s.o.Profile, &mirror.Spec)
-	c := s.store.AddMirror(mirror, s.o.Now())
-	s.steps[mirror.UID] = s.record(trace.PodAdded, mirror, p.Cause())
-	s.publish(c, s.steps[mirror.UID])
-	return true
+	created := false
+	return s.call(p, fakeruntime.APICreate, mirror.Namespace, mirror.Name, latency, func() {
+		if created = s.store.Pod(key) == nil; !created {
+			return
+		}
+		admission.DropDisabled(s.o.Profile, &mirror.Spec)
+		c := s.store.AddMirror(mirror, s.o.Now())
+		s.steps[mirror.UID] = s.record(trace.PodAdded, mirror, p.Cause())
+		s.publish(c, s.steps[mirror.UID])
+	}) && created
 }
 
 // DeleteMirror is the kubelet's call that deletes a mirror pod without a grace period. It takes the
 // latency of the call. If uid is not empty, it deletes only the pod with this UID. It reports false
 // if it has deleted nothing or the server is down.
 func (s *Server) DeleteMirror(p *sim.Proc, namespace, name string, uid types.UID) bool {
-	if !s.wait(p, "APIDelete", namespace, name, s.o.Delays.APIDelete) {
-		return false
-	}
-	pod := s.Pod(namespace, name)
-	if pod == nil || uid != "" && pod.UID != uid {
-		return false
-	}
-	s.delete(pod, new(int64), p.Cause())
-	return true
+	deleted := false
+	return s.call(p, fakeruntime.APIDelete, namespace, name, s.o.Delays.APIDelete, func() {
+		pod := s.Pod(namespace, name)
+		if deleted = pod != nil && (uid == "" || pod.UID == uid); deleted {
+			s.delete(pod, new(int64), p.Cause())
+		}
+	}) && deleted
 }
 
 // Delete deletes a pod as a user does, with a grace period in seconds; nil means the grace period
@@ -236,32 +241,31 @@ func (s *Server) Change(namespace, name string, cause func() int64, admit func(*
 
 // GetPod is the kubelet's call that reads a pod. It takes the latency of the call, and reports
 // false if the pod does not exist or the server is down.
-func (s *Server) GetPod(p *sim.Proc, namespace, name string) (*v1.Pod, bool) {
-	if !s.wait(p, "APIGet", namespace, name, s.o.Delays.APIGet) {
-		return nil, false
-	}
-	pod := s.Pod(namespace, name)
-	return pod, pod != nil
+func (s *Server) GetPod(p *sim.Proc, namespace, name string) (pod *v1.Pod, found bool) {
+	found = s.call(p, fakeruntime.APIGet, namespace, name, s.o.Delays.APIGet, func() { pod = s.Pod(namespace, name) })
+	return pod, found && pod != nil
 }
 
 // PatchStatus is the kubelet's call that replaces the status it has read. It takes the latency of
 // the call. Conditions that others have written since the read stay. It reports false if the pod
 // does not exist or the server is down.
 func (s *Server) PatchStatus(p *sim.Proc, namespace, name string, read, status *v1.PodStatus) (*v1.Pod, bool) {
-	reached := s.wait(p, "APIPatch", namespace, name, s.o.Delays.APIPatch)
-	old := s.Pod(namespace, name)
-	if !reached || old == nil {
-		return nil, false
-	}
-	pod := *old
-	pod.Status = *status
-	pod.Status.Conditions = admission.MergeConditions(old.Status.Conditions, read.Conditions, status.Conditions)
-	step := s.o.Trace.Add(trace.Record{
-		T: s.o.Sim.Now(), Kind: trace.StatusPatched, Cause: p.Cause(), Pod: namespace + "/" + name,
-		Status: s.observed(&pod),
+	var pod *v1.Pod
+	patched := s.call(p, fakeruntime.APIPatch, namespace, name, s.o.Delays.APIPatch, func() {
+		old := s.Pod(namespace, name)
+		if old == nil {
+			return
+		}
+		pod = new(*old)
+		pod.Status = *status
+		pod.Status.Conditions = admission.MergeConditions(old.Status.Conditions, read.Conditions, status.Conditions)
+		step := s.o.Trace.Add(trace.Record{
+			T: s.o.Sim.Now(), Kind: trace.StatusPatched, Cause: p.Cause(), Pod: namespace + "/" + name,
+			Status: s.observed(pod),
+		})
+		s.publish(s.store.PutPod(old, pod), step)
 	})
-	s.publish(s.store.PutPod(old, &pod), step)
-	return &pod, true
+	return pod, patched && pod != nil
 }
 
 // observed returns the status of a pod for the trace.
@@ -276,31 +280,43 @@ func (s *Server) observed(pod *v1.Pod) *trace.PodStatus {
 // period of 0, after the latency of the call. Finalizers keep the pod. It reports false if the
 // server is down.
 func (s *Server) DeletePod(p *sim.Proc, namespace, name string) bool {
-	if !s.wait(p, "APIDelete", namespace, name, s.o.Delays.APIDelete) {
-		return false
-	}
-	if pod := s.Pod(namespace, name); pod != nil {
-		s.delete(pod, new(int64), p.Cause())
-	}
-	return true
+	return s.call(p, fakeruntime.APIDelete, namespace, name, s.o.Delays.APIDelete, func() {
+		if pod := s.Pod(namespace, name); pod != nil {
+			s.delete(pod, new(int64), p.Cause())
+		}
+	})
 }
 
-// wait waits for the latency of a call, records the call, and reports whether it reaches the
-// server.
-func (s *Server) wait(p *sim.Proc, method, namespace, name string, latency func(*v1.Pod) time.Duration) bool {
-	s.o.Sim.Turn(p.Name(), method)
-	start := p.Now()
+// call waits for the latency of a call and records the call. If the call reaches the server, it
+// calls do, unless a fault prevents that. It reports whether the caller gets an answer. The record
+// of a fault becomes the cause of the process.
+func (s *Server) call(p *sim.Proc, method fakeruntime.Method, namespace, name string,
+	latency func(*v1.Pod) time.Duration, do func()) bool {
+	s.o.Sim.Turn(p.Name(), string(method))
+	start, pod := p.Now(), namespace+"/"+name
+	var fault *fakeruntime.Fault
+	if !s.down {
+		fault = s.o.Delays.Fault(method, pod, "")
+	}
 	reached := !s.down && s.sleep(p, latency(s.Pod(namespace, name)))
 	s.o.Sim.Turn("call to the API server", "end")
 	if s.o.Trace.Wants(trace.CRICall) {
-		rec := trace.Record{T: p.Now(), Kind: trace.CRICall, Pod: namespace + "/" + name, Reason: method,
-			Took: p.Now().Sub(start)}
-		if !reached {
+		rec := trace.Record{T: p.Now(), Kind: trace.CRICall, Pod: pod, Reason: string(method), Took: p.Now().Sub(start)}
+		switch {
+		case !reached:
 			rec.Message = Refused
+		case fault != nil:
+			rec.Message = fault.Err().Error()
 		}
 		s.o.Trace.Add(rec)
 	}
-	return reached
+	if reached && (fault == nil || fault.Done) {
+		do()
+	}
+	if reached && fault != nil {
+		p.SetCause(s.o.Delays.RecordFault(p.Now(), fault, trace.Record{Pod: pod}))
+	}
+	return reached && fault == nil
 }
 
 // sleep waits for the latency of a call. It reports false if an outage interrupts the call.

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/world/apiserver"
 	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/kube/profile"
@@ -20,11 +21,14 @@ import (
 )
 
 // latencies are constant delays.
-type latencies struct{ get, patch, del time.Duration }
+type latencies struct {
+	fakeruntime.Runtime // without faults
+	get, patch, del     time.Duration
+}
 
-func (l latencies) APIGet(*v1.Pod) time.Duration    { return l.get }
-func (l latencies) APIPatch(*v1.Pod) time.Duration  { return l.patch }
-func (l latencies) APIDelete(*v1.Pod) time.Duration { return l.del }
+func (l *latencies) APIGet(*v1.Pod) time.Duration    { return l.get }
+func (l *latencies) APIPatch(*v1.Pod) time.Duration  { return l.patch }
+func (l *latencies) APIDelete(*v1.Pod) time.Duration { return l.del }
 
 type world struct {
 	*apiserver.Server
@@ -40,7 +44,7 @@ func newWorld(t *testing.T) *world {
 	start := time.Date(2000, 1, 1, 0, 0, 0, 400e6, time.UTC)
 	w.Server = apiserver.New(apiserver.Options{
 		Sim: w.sim, Trace: w.trace, Now: func() time.Time { return start.Add(w.sim.Now().Offset()) },
-		Profile: profile.Newest(), Delays: latencies{time.Millisecond, 2 * time.Millisecond, 3 * time.Millisecond},
+		Profile: profile.Newest(), Delays: &latencies{get: time.Millisecond, patch: 2 * time.Millisecond, del: 3 * time.Millisecond},
 	})
 	w.watch = w.Watch()
 	w.changes()

@@ -1,0 +1,195 @@
+package fakeruntime
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
+)
+
+// Calls of the kubelet to the API server about a pod. The runtime does not answer them: it only has
+// their latencies and their faults.
+const (
+	APIGet    Method = "APIGet"
+	APIPatch  Method = "APIPatch"  // of a status
+	APICreate Method = "APICreate" // of a mirror pod
+	APIDelete Method = "APIDelete"
+)
+
+// failing are the calls that a Fault can have, without ListImages, which only the garbage collection
+// of images makes.
+var failing = []Method{
+	RunPodSandbox, StopPodSandbox, RemovePodSandbox, PodSandboxStatus, ListPodSandbox,
+	CreateContainer, StartContainer, StopContainer, RemoveContainer, UpdateContainerResources,
+	ContainerStatus, ListContainers, ExecSync, ImageStatus, PullImage, Status,
+	APIGet, APIPatch, APICreate, APIDelete,
+}
+
+// Calls returns the names of the calls that can fail, as scenarios write them.
+func Calls() []string {
+	names := make([]string, len(failing))
+	for i, m := range failing {
+		names[i] = m.camelCase()
+	}
+	return names
+}
+
+// CallNamed returns the call with a name of Calls, or an empty method.
+func CallNamed(name string) Method {
+	if i := slices.Index(Calls(), name); i >= 0 {
+		return failing[i]
+	}
+	return ""
+}
+
+// NameOf returns the name of a call of Calls, or an empty string for another method.
+func NameOf(m Method) string {
+	if slices.Contains(failing, m) {
+		return m.camelCase()
+	}
+	return ""
+}
+
+// Changes reports whether a call changes something, rather than only reading it.
+func (m Method) Changes() bool {
+	return kinds[m].class == changes || m == ExecSync || m == UpdateContainerResources || m == APIPatch ||
+		m == APICreate || m == APIDelete
+}
+
+// camelCase returns the name of a method with a small first letter.
+func (m Method) camelCase() string {
+	if rest, api := strings.CutPrefix(string(m), "API"); api {
+		return "api" + rest
+	}
+	return strings.ToLower(string(m[:1])) + string(m[1:])
+}
+
+// OfContainer reports whether a call is about one container.
+func (m Method) OfContainer() bool {
+	switch m {
+	case CreateContainer, StartContainer, StopContainer, RemoveContainer, UpdateContainerResources, ContainerStatus,
+		ExecSync:
+		return true
+	}
+	return false
+}
+
+// OfAPI reports whether a call goes to the API server.
+func (m Method) OfAPI() bool { return strings.HasPrefix(string(m), "API") }
+
+// Fault makes the next calls of a method fail, after their latency. Calls that break for another
+// reason, such as an outage that interrupts them, count too.
+type Fault struct {
+	Method     Method
+	Pods       func(key string) bool // calls about these pods, as namespace/name; nil: all calls
+	Containers []string              // calls about containers of these names; none: all calls
+	Count      int64                 // the number of calls, at least 1
+	// Done makes the calls take effect: only their answers are lost. Otherwise they have no effect,
+	// but a container whose start fails has exited.
+	Done    bool
+	Message string // of the error; empty: a text that fits Done
+	Failed  func() // called when a call fails, if it is set
+}
+
+// The descriptions of errors without a Message.
+const (
+	failedText  = "internal error"
+	lostText    = "error reading from server: EOF"
+	apiLostText = "unexpected EOF"
+)
+
+// Err returns the error of the calls.
+func (f *Fault) Err() error {
+	switch {
+	case f.Method.OfAPI() && f.Done:
+		return plainError(cmp.Or(f.Message, apiLostText))
+	case f.Method.OfAPI():
+		return plainError(cmp.Or(f.Message, failedText))
+	case f.Done && f.Message == "":
+		return errLost
+	}
+	return rpcError("Unknown", "%s", cmp.Or(f.Message, failedText))
+}
+
+type plainError string
+
+func (e plainError) Error() string { return string(e) }
+
+// FailCalls adds a fault, which applies to the calls that begin from now on.
+func (r *Runtime) FailCalls(now virtual.Time, f Fault) {
+	r.run(now)
+	r.faults = append(r.faults, &f)
+}
+
+// HasFaults reports whether there are faults that still wait for calls.
+func (r *Runtime) HasFaults() bool { return len(r.faults) > 0 }
+
+// Fault returns the oldest fault for a call that begins now, and counts the call. It is nil if the
+// call does not fail. Drivers ask for calls to the API server.
+func (r *Runtime) Fault(m Method, pod, container string) *Fault {
+	i := slices.IndexFunc(r.faults, func(f *Fault) bool {
+		return f.Method == m && (f.Pods == nil || pod != "" && f.Pods(pod)) &&
+			(len(f.Containers) == 0 || slices.Contains(f.Containers, container))
+	})
+	if i < 0 {
+		return nil
+	}
+	f := r.faults[i]
+	if f.Count--; f.Count <= 0 {
+		r.faults = slices.Delete(r.faults, i, i+1)
+	}
+	return f
+}
+
+// faultOf returns the fault of a call of the CRI whose objects are known.
+func (r *Runtime) faultOf(op *Op) *Fault {
+	if len(r.faults) == 0 || op.Call.NoFault {
+		return nil
+	}
+	pod, container := "", op.Call.Name
+	if op.pod != nil {
+		pod = op.pod.Namespace + "/" + op.pod.Name
+	}
+	if op.container != nil {
+		container = op.container.Name
+	}
+	return r.Fault(op.Call.Method, pod, container)
+}
+
+// hasNoEffect reports whether a fault keeps the call from its effect.
+func (op *Op) hasNoEffect() bool { return op.fault != nil && !op.fault.Done }
+
+// interrupt ends a call whose fault no longer counts, because something else has ended it.
+func (r *Runtime) interrupt(op *Op, err error) {
+	op.fault = nil
+	r.finish(op, err)
+}
+
+// fail replaces the result of a call by its fault.
+func (r *Runtime) fail(op *Op) {
+	rec := trace.Record{}
+	if op.pod != nil {
+		rec.Pod = op.pod.Namespace + "/" + op.pod.Name
+	}
+	if op.container != nil {
+		rec.Container, rec.Instance = op.container.Name, op.container.Instance
+	}
+	op.Err, op.TimedOut, op.Conditions = op.fault.Err(), false, nil
+	op.FaultStep = r.RecordFault(op.End, op.fault, rec)
+}
+
+// RecordFault records that a call fails by a fault, and returns the step of the record. The record
+// has the subject.
+func (r *Runtime) RecordFault(now virtual.Time, f *Fault, rec trace.Record) int64 {
+	if f.Failed != nil {
+		f.Failed()
+	}
+	verb := " fails: "
+	if f.Done {
+		verb = " is done, and its answer is lost: "
+	}
+	rec.T, rec.Kind, rec.Reason, rec.Message = now, trace.Step, "failCall", f.Method.camelCase()+verb+f.Err().Error()
+	return r.record(rec)
+}
