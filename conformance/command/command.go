@@ -8,18 +8,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"syscall"
 	"testing"
 
 	"github.com/spf13/cobra"
 
 	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/conformance/realkubelet"
-	"probesim.dev/internal/scenarios/drive"
-	"probesim.dev/internal/show/document"
-	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios"
-	"probesim.dev/sim/virtual"
-	"probesim.dev/trace"
 )
 
 // Exit codes, which are the same as in the command probesim.
@@ -64,12 +60,13 @@ type faultError struct{ error }
 
 var (
 	errDiffers = errors.New("some runs differ")
+	errFailed  = errors.New("some expectations failed")
 	errFaults  = faultError{errors.New("some runs failed")}
 )
 
 // execute runs the command and returns its exit code.
 func execute(t *testing.T, args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process immediately
 	out := bufio.NewWriter(os.Stdout)
@@ -82,7 +79,7 @@ func execute(t *testing.T, args []string) int {
 		return 0
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.Is(err, errDiffers):
+	case errors.Is(err, errDiffers), errors.Is(err, errFailed):
 		return exitDiffers
 	}
 	if !errors.Is(err, errFaults) {
@@ -116,47 +113,14 @@ func command(t *testing.T, out *bufio.Writer, args []string) *cobra.Command {
 		c.Flags().Int64Var(&f.seed, "seed", 0, "run once with this seed instead of the seeds of the scenario")
 		return c
 	}
-	write := func(use, short string, write func(io.Writer, *report.Run, trace.Header, bool) error) *cobra.Command {
-		c := sub(use, short,
-			func(c *cobra.Command, paths []string) error { return runFiles(t, c, out, f, paths, write) })
-		c.Flags().BoolVar(&f.verbose, "verbose", false,
-			"also record every call to the container runtime and the API server")
-		return c
-	}
 	root.AddCommand(
-		write("trace PATH...", "Print the traces as JSON, one record per line", writeTrace),
-		write("timeline PATH...", "Draw each run as a timeline, followed by its events", writeTimeline),
+		newRun(t, out, f, sub),
 		newCompare(t, out, f, sub),
 		newNodes(t, out, f),
 		newRandom(t, out, f),
+		newRecord(t, out, f),
 	)
 	return root
-}
-
-// runFiles runs all scenarios in files and directories that include this version, and writes each
-// run as soon as it ends.
-func runFiles(t *testing.T, c *cobra.Command, out *bufio.Writer, f *flags, paths []string,
-	write func(io.Writer, *report.Run, trace.Header, bool) error) error {
-	all, err := scenarios.Load(paths...)
-	if err != nil {
-		return err
-	}
-	plans := plansFor(all, f, c.ErrOrStderr())
-	for _, plan := range plans {
-		if c.Context().Err() != nil {
-			return c.Context().Err()
-		}
-		run, err := runPlan(t, plan, f)
-		if err != nil {
-			return faultError{fmt.Errorf("%s: %w", plan.Scenario.Metadata.Name, err)}
-		}
-		h := trace.Header{Scenario: run.Scenario, Kubernetes: run.Kubernetes, Seed: run.Seed, File: plan.Scenario.File,
-			Line: plan.Scenario.Line}
-		if err := errors.Join(write(out, run, h, len(plans) > 1), out.Flush()); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // plansFor returns the runs of the scenarios for the Kubernetes version of this program. It writes
@@ -183,40 +147,4 @@ func plansFor(all []*scenarios.Scenario, f *flags, warnings io.Writer) []*scenar
 		}
 	}
 	return plans
-}
-
-// runPlan executes one run of a scenario.
-func runPlan(t *testing.T, plan *scenarios.Plan, f *flags) (*report.Run, error) {
-	r, err := realkubelet.Run(t, realkubelet.ForPlan(plan,
-		realkubelet.Options{Procs: f.procs, Internal: f.verbose, Details: f.verbose}),
-		func(w drive.World) { drive.Start(plan, w) })
-	if err != nil {
-		return nil, err
-	}
-	return &report.Run{
-		Scenario: plan.Scenario.Metadata.Name, Description: plan.Scenario.Spec.Description,
-		Kubernetes: plan.Version, Seed: plan.Seed, Until: virtual.At(plan.Duration),
-		Records: r.Records, Steps: len(r.Records), Restarts: report.CountRestarts(r.Records),
-		Hash: trace.Hash(r.Records),
-	}, nil
-}
-
-// writeTrace writes the records. If there are several runs, it writes a header before each.
-func writeTrace(w io.Writer, run *report.Run, h trace.Header, several bool) error {
-	var line []byte
-	if several {
-		line = append(trace.AppendHeader(line, &h), '\n')
-	}
-	for i := range run.Records {
-		line = append(trace.AppendJSON(line, &run.Records[i]), '\n')
-	}
-	_, err := w.Write(line)
-	return err
-}
-
-func writeTimeline(w io.Writer, run *report.Run, _ trace.Header, _ bool) error {
-	o := document.Options{}
-	_, newline := io.WriteString(w, "\n")
-	return errors.Join(report.Heading(w, run, o), report.Timeline(w, run, o), newline, report.Events(w, run, o),
-		newline)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ type randomFlags struct {
 	print    uint64
 	out      string
 	parallel int
-	worker   bool // this process compares some seeds for another one
+	worker   string // the seeds that this process compares for another one
 }
 
 const podsUsage = "give each scenario up to this many pods, of which many come at once (default: up to 3 pods)"
@@ -55,8 +56,11 @@ Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run fail
 				return err
 			}
 			f.procs = f.common.procs
-			if f.worker {
-				return runWorker(t, os.Stdout, f)
+			if f.worker != "" {
+				return runWorker(os.Stdout, f.worker, func(seed int, step func() error) seedResult {
+					f.step = step
+					return compareSeed(t, seed, f.seedOptions)
+				})
 			}
 			if f.scenario.StepClock && !realkubelet.Overlay {
 				return realkubelet.ErrStepClock
@@ -77,20 +81,20 @@ Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run fail
 		"time limit for shrinking each file; 0 disables shrinking")
 	f.addTo(c, 2000, repeatUsage)
 	c.Flags().IntVar(&f.parallel, "parallel", runtime.NumCPU(), "number of processes that compare in parallel")
-	c.Flags().BoolVar(&f.worker, workerFlag, false, "")
+	c.Flags().StringVar(&f.worker, workerFlag, "", "")
 	_ = c.Flags().MarkHidden(workerFlag)
 	return c
 }
 
-// seedRange parses the flag --seeds.
-func (f *randomFlags) seedRange() (first, last int, err error) {
+// rangeOf parses the range of a flag.
+func rangeOf(flag, text string) (first, last int, err error) {
 	var r value.IntRange
-	if err := r.UnmarshalText([]byte(f.seeds)); err != nil {
-		return 0, 0, fmt.Errorf("--seeds: %w", err)
+	if err := r.UnmarshalText([]byte(text)); err != nil {
+		return 0, 0, fmt.Errorf("--%s: %w", flag, err)
 	}
 	if r.Min < 0 || r.Max-r.Min < 0 || r.Max-r.Min >= maxSeeds {
-		return 0, 0, fmt.Errorf("--seeds must be a number or a range such as 1..100, with at most %d seeds; got %q",
-			maxSeeds, f.seeds)
+		return 0, 0, fmt.Errorf("--%s must be a number or a range such as 1..100, with at most %d numbers; got %q",
+			flag, maxSeeds, text)
 	}
 	return r.Min, r.Max, nil
 }
@@ -98,7 +102,7 @@ func (f *randomFlags) seedRange() (first, last int, err error) {
 // runRandom compares the seeds in worker processes, and writes the results in the order of the
 // seeds.
 func runRandom(c *cobra.Command, out *bufio.Writer, f *randomFlags) error {
-	first, last, err := f.seedRange()
+	first, last, err := rangeOf("seeds", f.seeds)
 	if err != nil {
 		return err
 	}
@@ -111,14 +115,26 @@ func runRandom(c *cobra.Command, out *bufio.Writer, f *randomFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	w, err := newWorkers(f)
+	args := f.common.args
+	if f.out == "" {
+		args = append(slices.Clip(args), "--shrink", "0")
+	}
+	w, err := newWorkers(args, f.parallel, faultOfSeed)
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	r := &randomReport{out: out, dir: f.out, scenario: f.scenario, progress: newProgress(os.Stderr, last-first+1)}
+	w.most = max(1, chunkSize/f.repeat)
+	if f.out != "" {
+		w.dumps = f.out
+		if err := os.MkdirAll(f.out, 0o755); err != nil {
+			return err
+		}
+	}
+	r := &randomReport{out: out, dir: f.out, scenario: f.scenario, seeds: last - first + 1,
+		progress: newProgress(os.Stderr)}
 	err = w.run(c.Context(), first, last, r.add)
-	if r.progress.clear(); err != nil {
+	if r.progress.Stop(); err != nil {
 		return err
 	}
 	return errors.Join(r.sum.write(out, c.Context().Err() != nil), c.Context().Err(), r.sum.err())
@@ -131,13 +147,16 @@ type randomReport struct {
 	scenario random.Options
 	sum      summary
 	done     int // seeds with a result
+	seeds    int // all of them
 	progress *progress
 }
 
 func (r *randomReport) add(result seedResult) error {
+	r.progress.Hide()
+	defer r.progress.Resume()
 	err := r.write(result)
 	r.done++
-	r.progress.show(r.done, r.sum.differ)
+	r.progress.show("%d of %d seeds, %d differ", r.done, r.seeds, r.sum.differ)
 	return err
 }
 
@@ -145,7 +164,6 @@ func (r *randomReport) write(result seedResult) error {
 	name := fmt.Sprintf("seed %d", result.Seed)
 	if result.Fault != "" {
 		r.sum.faults++
-		r.progress.clear()
 		fmt.Fprintln(r.out, faultLine(name, result.Fault))
 		return r.out.Flush()
 	}
@@ -154,7 +172,6 @@ func (r *randomReport) write(result seedResult) error {
 		if run.Equal {
 			continue
 		}
-		r.progress.clear()
 		line := run.line(name)
 		if len(result.Runs) > 1 {
 			line = run.line(fmt.Sprintf("%s, run %d", name, i+1))

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -89,16 +90,12 @@ func TestDifferentSeed(t *testing.T) {
 }
 
 // runSeeds compares seeds in workers, and returns the output and the report.
-func runSeeds(t *testing.T, w *workers, first, last int) (string, *randomReport) {
+func runSeeds(t *testing.T, w *workers[seedResult], first, last int) (string, *randomReport) {
 	t.Helper()
-	w.temp, w.dumps = t.TempDir(), t.TempDir()
+	w.temp, w.dumps, w.fault = t.TempDir(), t.TempDir(), faultOfSeed
 	var b bytes.Buffer
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer null.Close()
-	r := &randomReport{out: bufio.NewWriter(&b), progress: newProgress(null, last-first+1)}
+	r := &randomReport{out: bufio.NewWriter(&b), progress: newProgress(io.Discard)}
+	defer r.progress.Stop()
 	if err := w.run(t.Context(), first, last, r.add); err != nil {
 		r.out.WriteString(err.Error())
 	}
@@ -112,7 +109,7 @@ func TestWorkers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &workers{command: []string{self, "random", "--" + workerFlag, "--shrink", "0", "--seeds"}, parallel: 2,
+	w := &workers[seedResult]{command: []string{self, "random", "--shrink", "0", "--" + workerFlag}, parallel: 2,
 		silenceLimit: time.Minute}
 	text, r := runSeeds(t, w, 1, 6)
 	if text != "" || r.sum.equal != 6 {
@@ -128,7 +125,8 @@ func TestRepeatedRuns(t *testing.T) {
 		t.Errorf("three runs of seed 1: %+v", r)
 	}
 	var b bytes.Buffer
-	r := &randomReport{out: bufio.NewWriter(&b), progress: newProgress(os.Stderr, 1)}
+	r := &randomReport{out: bufio.NewWriter(&b), progress: newProgress(io.Discard)}
+	defer r.progress.Stop()
 	result := seedResult{Seed: 7, Runs: []runResult{{counts: counts{Equal: true}}, {Text: "what differs"},
 		{counts: counts{Equal: true}}}}
 	if err := errors.Join(r.write(result), r.sum.write(r.out, false), r.out.Flush()); err != nil {
@@ -146,12 +144,12 @@ func TestRepeatedRuns(t *testing.T) {
 
 // fakeWorker returns workers that run a shell script. The script finds its range of seeds in $first
 // and $last.
-func fakeWorker(script string) *workers {
-	return &workers{command: []string{"sh", "-c", `first=${0%%..*}; last=${0##*..}; ` + script}, parallel: 2,
+func fakeWorker(script string) *workers[seedResult] {
+	return &workers[seedResult]{command: []string{"sh", "-c", `first=${0%%..*}; last=${0##*..}; ` + script}, parallel: 2,
 		silenceLimit: 500 * time.Millisecond}
 }
 
-const equal = `echo "{\"Seed\":$s,\"Result\":{\"Seed\":$s,\"Runs\":[{\"Equal\":true}]}}"; `
+const equal = `echo "{\"Number\":$s,\"Result\":{\"Seed\":$s,\"Runs\":[{\"Equal\":true}]}}"; `
 
 // TestBrokenWorkers checks that a process that hangs or crashes costs one seed, and that the other
 // seeds are compared.
@@ -160,11 +158,11 @@ func TestBrokenWorkers(t *testing.T) {
 		t.Skip("needs sh")
 	}
 	for name, test := range map[string]struct{ script, want string }{
-		"hangs": {`echo goroutines >&2; echo "{\"Seed\":$s}"; exec sleep 60`,
+		"hangs": {`echo goroutines >&2; echo "{\"Number\":$s}"; exec sleep 60`,
 			"FAULT    seed 5  no output for 500ms; its goroutines are in "},
-		"crashes": {`echo goroutines >&2; echo "{\"Seed\":$s}"; exit 7`,
+		"crashes": {`echo goroutines >&2; echo "{\"Number\":$s}"; exit 7`,
 			"FAULT    seed 5  exit status 7; its goroutines are in "},
-		"exits early": {`echo goroutines >&2; echo "{\"Seed\":$s}"; exit 0`,
+		"exits early": {`echo goroutines >&2; echo "{\"Number\":$s}"; exit 0`,
 			"FAULT    seed 5  the process exited early; its goroutines are in "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -184,7 +182,7 @@ func TestBrokenWorkers(t *testing.T) {
 
 // TestNoWorkers checks that the command fails if no process works.
 func TestNoWorkers(t *testing.T) {
-	for name, w := range map[string]*workers{
+	for name, w := range map[string]*workers[seedResult]{
 		"cannot start": {command: []string{filepath.Join(t.TempDir(), "none")}, parallel: 2,
 			silenceLimit: time.Second},
 		"ends immediately": fakeWorker(`exit 2`),
@@ -197,13 +195,11 @@ func TestNoWorkers(t *testing.T) {
 
 func TestSeedRange(t *testing.T) {
 	for _, bad := range []string{"", "x", "3..", "..3", "9..1", "-1", "1..1000001"} {
-		f := &randomFlags{seeds: bad}
-		if first, last, err := f.seedRange(); err == nil {
+		if first, last, err := rangeOf("seeds", bad); err == nil {
 			t.Errorf("--seeds %q is accepted as %d to %d", bad, first, last)
 		}
 	}
-	f := &randomFlags{seeds: "7"}
-	if first, last, err := f.seedRange(); first != 7 || last != 7 || err != nil {
+	if first, last, err := rangeOf("seeds", "7"); first != 7 || last != 7 || err != nil {
 		t.Errorf("--seeds 7 is %d to %d, %v; want 7 to 7", first, last, err)
 	}
 }

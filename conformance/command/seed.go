@@ -40,6 +40,8 @@ type runResult struct {
 	Text string // the difference
 }
 
+func faultOfSeed(seed int, why string) seedResult { return seedResult{Seed: seed, Fault: why} }
+
 // difference returns the first run that differs, or nil.
 func (r *seedResult) difference() *runResult {
 	for i := range r.Runs {

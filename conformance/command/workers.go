@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,63 +10,58 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/pool"
 )
 
 // chunkSize is the maximum number of real runs in one process, because each leaks some memory.
 const chunkSize = 50
 
-// workers are the processes that compare seeds.
-type workers struct {
-	command      []string      // command line of a process; the seeds are appended
-	parallel     int           // number of processes
-	repeat       int           // number of real runs for each seed; 0 means 1
+// workers are processes that make numbered results, such as those of seeds.
+type workers[T any] struct {
+	command      []string // command line of a process; the range of numbers is appended
+	parallel     int      // number of processes
+	most         int      // maximum number of results of one process; 0 means chunkSize
+	fault        func(number int, why string) T
 	silenceLimit time.Duration // how long a process may be silent
 	temp         string        // directory for the processes' temporary files
 	dumps        string        // directory for the goroutine dumps of processes that hang
 }
 
-func newWorkers(f *randomFlags) (*workers, error) {
+// newWorkers returns processes that run this program with the arguments.
+func newWorkers[T any](args []string, parallel int, fault func(int, string) T) (*workers[T], error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	w := &workers{parallel: f.parallel, repeat: f.repeat, silenceLimit: 10 * time.Minute, dumps: os.TempDir()}
-	w.command = append(append([]string{self}, f.common.args...), "--"+workerFlag)
-	if f.out == "" {
-		w.command = append(w.command, "--shrink", "0")
-	} else {
-		w.dumps = f.out
-		if err := os.MkdirAll(f.out, 0o755); err != nil {
-			return nil, err
-		}
-	}
-	w.command = append(w.command, "--seeds")
+	w := &workers[T]{parallel: parallel, fault: fault, silenceLimit: 10 * time.Minute, dumps: os.TempDir()}
+	w.command = append(append([]string{self}, args...), "--"+workerFlag)
 	w.temp, err = os.MkdirTemp("", "probesim-random-")
 	return w, err
 }
 
-func (w *workers) close() { os.RemoveAll(w.temp) }
+func (w *workers[T]) close() { os.RemoveAll(w.temp) }
 
-// chunk has the results of the seeds that one call of compareChunk compares.
-type chunk struct {
-	results []seedResult
+// chunk has the results that one call of makeChunk makes.
+type chunk[T any] struct {
+	results []T
 	err     error
 }
 
-// run compares all seeds until ctx is done, and passes on the results in the order of the seeds.
-func (w *workers) run(ctx context.Context, first, last int, emit func(seedResult) error) error {
-	seeds := last - first + 1
-	size := max(1, min(chunkSize/max(1, w.repeat), seeds/(4*w.parallel)))
-	return pool.InOrder(ctx, (seeds+size-1)/size, pool.Options{Parallel: w.parallel},
-		func(ctx context.Context, i int) (c chunk) {
+// run makes all results until ctx is done, and passes them on in order.
+func (w *workers[T]) run(ctx context.Context, first, last int, emit func(T) error) error {
+	count := last - first + 1
+	size := max(1, min(cmp.Or(w.most, chunkSize), count/(4*w.parallel)))
+	return pool.InOrder(ctx, (count+size-1)/size, pool.Options{Parallel: w.parallel},
+		func(ctx context.Context, i int) (c chunk[T]) {
 			from := first + i*size
-			c.err = w.compareChunk(ctx, from, min(from+size-1, last), &c.results)
+			c.err = w.makeChunk(ctx, from, min(from+size-1, last), &c.results)
 			return c
-		}, func(_ int, c chunk) error {
+		}, func(_ int, c chunk[T]) error {
 			for _, result := range c.results {
 				if err := emit(result); err != nil {
 					return err
@@ -75,9 +71,9 @@ func (w *workers) run(ctx context.Context, first, last int, emit func(seedResult
 		})
 }
 
-// compareChunk compares some seeds. After a process hangs or crashes, it reports the seed as a
-// fault and starts a new process for the remaining seeds.
-func (w *workers) compareChunk(ctx context.Context, first, last int, results *[]seedResult) error {
+// makeChunk makes some results. After a process hangs or crashes, it reports a fault and starts a
+// new process for the remaining numbers.
+func (w *workers[T]) makeChunk(ctx context.Context, first, last int, results *[]T) error {
 	for first <= last && ctx.Err() == nil {
 		p, err := w.start(first, last)
 		if err != nil {
@@ -89,14 +85,14 @@ func (w *workers) compareChunk(ctx context.Context, first, last int, results *[]
 		}
 		fault := ""
 		if why != nil && ctx.Err() == nil {
-			fault = fmt.Sprintf("%v; %s", why, w.saveStderr(p.stderr.Name(), next))
+			fault = fmt.Sprintf("%v%s; %s", why, panicIn(p.stderr.Name()), w.saveStderr(p.stderr.Name(), next))
 		}
 		p.cleanUp()
 		if fault != "" {
 			if !p.responded || next > last {
-				return faultError{fmt.Errorf("the worker for the seeds from %d: %s", first, fault)}
+				return faultError{fmt.Errorf("the worker from %d on: %s", first, fault)}
 			}
-			*results = append(*results, seedResult{Seed: next, Fault: fault})
+			*results = append(*results, w.fault(next, fault))
 			next++
 		}
 		first = next
@@ -105,7 +101,7 @@ func (w *workers) compareChunk(ctx context.Context, first, last int, results *[]
 }
 
 // saveStderr saves the standard error of a process, where Go prints the goroutines.
-func (w *workers) saveStderr(stderr string, seed int) string {
+func (w *workers[T]) saveStderr(stderr string, seed int) string {
 	path := filepath.Join(w.dumps, fmt.Sprintf("random-%d-goroutines.txt", seed))
 	data, err := os.ReadFile(stderr)
 	if err == nil {
@@ -117,22 +113,33 @@ func (w *workers) saveStderr(stderr string, seed int) string {
 	return "its goroutines are in " + path
 }
 
+// panicIn returns the message of a panic in the standard error of a process, or nothing.
+func panicIn(stderr string) string {
+	data, _ := os.ReadFile(stderr)
+	for line := range strings.Lines(string(data)) {
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			return ": " + printable.Text(strings.TrimSpace(line))
+		}
+	}
+	return ""
+}
+
 // process is a running worker.
-type process struct {
+type process[T any] struct {
 	cmd       *exec.Cmd
 	dir       string
 	stdin     io.Closer
 	stderr    *os.File
-	messages  chan message // closed when the process ends
-	responded bool         // the process has sent a message
+	messages  chan message[T] // closed when the process ends
+	responded bool            // the process has sent a message
 }
 
-func (w *workers) start(first, last int) (*process, error) {
+func (w *workers[T]) start(first, last int) (*process[T], error) {
 	dir, err := os.MkdirTemp(w.temp, "")
 	if err != nil {
 		return nil, err
 	}
-	p := &process{dir: dir, messages: make(chan message)}
+	p := &process[T]{dir: dir, messages: make(chan message[T])}
 	if p.stderr, err = os.Create(filepath.Join(dir, "stderr")); err != nil {
 		return nil, err
 	}
@@ -152,7 +159,7 @@ func (w *workers) start(first, last int) (*process, error) {
 	go func() {
 		defer close(p.messages)
 		for d := json.NewDecoder(stdout); ; {
-			var m message
+			var m message[T]
 			if d.Decode(&m) != nil {
 				return
 			}
@@ -162,14 +169,14 @@ func (w *workers) start(first, last int) (*process, error) {
 	return p, p.cmd.Start()
 }
 
-func (p *process) cleanUp() {
+func (p *process[T]) cleanUp() {
 	p.stderr.Close()
 	os.RemoveAll(p.dir)
 }
 
-// watch forwards results until the process ends, hangs or is canceled. It returns the next seed to
-// compare, and the reason why the process stopped before the last seed.
-func (p *process) watch(ctx context.Context, next int, silenceLimit time.Duration, results *[]seedResult) (int,
+// watch forwards results until the process ends, hangs or is canceled. It returns the number of
+// the next result, and the reason why the process stopped before the last one.
+func (p *process[T]) watch(ctx context.Context, next int, silenceLimit time.Duration, results *[]T) (int,
 	error) {
 	timer := time.NewTimer(silenceLimit)
 	defer timer.Stop()
@@ -183,7 +190,7 @@ func (p *process) watch(ctx context.Context, next int, silenceLimit time.Duratio
 			timer.Reset(silenceLimit)
 			if m.Result != nil {
 				*results = append(*results, *m.Result)
-				next = m.Seed + 1
+				next = m.Number + 1
 			}
 		case <-timer.C:
 			p.end(syscall.SIGQUIT)
@@ -199,7 +206,7 @@ func (p *process) watch(ctx context.Context, next int, silenceLimit time.Duratio
 const killDelay = 20 * time.Second
 
 // end sends the signal, and kills the process if it does not exit.
-func (p *process) end(signal os.Signal) {
+func (p *process[T]) end(signal os.Signal) {
 	if p.cmd.Process.Signal(signal) != nil {
 		_ = p.cmd.Process.Kill()
 	}

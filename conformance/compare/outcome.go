@@ -46,6 +46,24 @@ func (o *Outcome) Signature() string {
 	}
 }
 
+// Change describes the divergence as the change of a kubelet that the simulator does not have,
+// without times and names.
+func (o *Outcome) Change() string {
+	switch d := o.Divergence; {
+	case len(d.Want) > 0 && len(d.Got) > 0:
+		return summarize(&d.Want[0]) + " instead of " + summarize(&d.Got[0])
+	case len(d.Want) > 0:
+		return summarize(&d.Want[0]) + ", which the release does not have then"
+	case len(d.Got) > 0:
+		return "no " + summarize(&d.Got[0]) + ", which the release has then"
+	default:
+		return fmt.Sprint(d.Err)
+	}
+}
+
+// Want returns the records of the real kubelet that were compared.
+func (o *Outcome) Want() []trace.Record { return o.want }
+
 func summarize(r *trace.Record) string {
 	words := []string{string(r.Kind), string(r.Probe), string(r.Result)}
 	if r.Kind == trace.Event || r.Kind == trace.ContainerStopping {

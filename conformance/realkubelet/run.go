@@ -48,6 +48,8 @@ type Options struct {
 	// Triggers keeps a TriggerTaken record each time a probe worker takes its manual trigger, and a
 	// SyncFailed record each time a sync of a controller fails. Internal implies it.
 	Triggers bool
+	// Rules receives a record for each rule of a program that decided something, unless nil.
+	Rules func(*trace.Record)
 	// Jitter returns the fraction that wait.Jitter draws at time t: at least 0 and less than 1. Nil
 	// means always DefaultJitter.
 	Jitter func(t virtual.Time) float64
@@ -106,12 +108,13 @@ func run(opts Options, root string, draws *jitter, drive func(drive.World), resu
 		return err
 	}
 	defer restoreGates()
-	rec := &recorder{trace: trace.Recorder{Internal: opts.Internal, Details: opts.Details}}
+	rec := &recorder{trace: trace.Recorder{Internal: opts.Internal, Details: opts.Details, Rules: opts.Rules}}
 	if opts.Triggers {
 		rec.trace.Also = []trace.Kind{trace.TriggerTaken, trace.SyncFailed}
 	}
 	d := newDriver(time.Now().Add(*opts.Uptime), fakeruntime.Options{
 		Seed: opts.Seed, Delays: opts.Delays, Record: rec.add, RecordCalls: opts.Internal,
+		RecordRules: opts.Rules != nil,
 	})
 	rec.now, draws.now = d.now, d.now
 

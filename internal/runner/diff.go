@@ -108,7 +108,7 @@ func (s *Selection) bySeed(scenario *scenarios.Scenario) []Comparison {
 	for i, plan := range plans {
 		c := &list[i%seeds]
 		c.seeds, c.until = seeds, s.Until
-		c.jobs = append(c.jobs, s.job(plan, i))
+		c.jobs = append(c.jobs, s.job(plan))
 	}
 	return list
 }

@@ -27,10 +27,11 @@ type Job struct {
 	Runs   int    // number of runs of its group
 	Replay string // command that repeats this run
 
-	Title   string         // instead of the name of the scenario; empty: that name
-	Notes   []string       // about the run, for its report
-	Chooser choose.Chooser // makes the choices of the run; nil: the seed of the plan does
-	Memory  pool.Memory    // maximum for the command, of which the trace can take half; 0: node.DefaultLimits.Memory
+	Title   string          // instead of the name of the scenario; empty: that name
+	Notes   []string        // about the run, for its report
+	Chooser choose.Chooser  // makes the choices of the run; nil: the seed of the plan does
+	Engine  simulate.Engine // makes the run; nil: the simulated node does
+	Memory  pool.Memory     // maximum for the command, of which the trace can take half; 0: node.DefaultLimits.Memory
 
 	from     virtual.Time // start of the timeline
 	zero     *time.Duration
@@ -63,7 +64,7 @@ type Run struct {
 func (j *Job) Simulate(ctx context.Context, internal bool, sink func(*trace.Record), progress func(virtual.Time)) *Run {
 	r := simulate.Run(ctx, j.Plan, simulate.Options{
 		Until: j.Until, Internal: internal, Sink: sink, Progress: progress, MaxMemory: int64(j.Memory / 2),
-		Chooser: j.Chooser, Also: j.also,
+		Chooser: j.Chooser, Also: j.also, Engine: j.Engine,
 	})
 	if errors.As(r.Err, new(*node.MemoryError)) {
 		r.Err = fmt.Errorf("%w, or raise --max-memory, which is %s", r.Err, j.Memory)

@@ -45,7 +45,7 @@ func TestProgressOfTraces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	jobs := []*Job{(&Selection{}).job(all[0].Plan("v1.37", nil), 0)}
+	jobs := []*Job{(&Selection{}).job(all[0].Plan("v1.37", nil))}
 	synctest.Test(t, func(t *testing.T) {
 		for format, want := range map[string]string{"jsonl": "", "json": "probesim: 0s of "} {
 			var stderr strings.Builder

@@ -23,7 +23,7 @@ func TestInterruptedRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := (&Selection{Until: 24 * time.Hour}).job(all[0].Plan("v1.37", nil), 0)
+	j := (&Selection{Until: 24 * time.Hour}).job(all[0].Plan("v1.37", nil))
 	var stdout bytes.Buffer
 	out := newOutput([]*Job{j}, Options{Stdout: &stdout})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -53,7 +53,7 @@ func TestPanicIsCaught(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := (&Selection{}).job(all[0].Plan("v1.37", new(int64(3))), 0)
+	j := (&Selection{}).job(all[0].Plan("v1.37", new(int64(3))))
 	s := j.Simulate(t.Context(), false, nil, func(virtual.Time) { panic("a bug") })
 	run := s.Report()
 	if run.Outcome() != report.Broken {
@@ -76,7 +76,7 @@ func TestRunExceedsMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := (&Selection{Until: 12 * time.Hour, Memory: 4_000_000}).job(all[0].Plan("v1.37", nil), 0)
+	j := (&Selection{Until: 12 * time.Hour, Memory: 4_000_000}).job(all[0].Plan("v1.37", nil))
 	s := j.Simulate(t.Context(), false, nil, nil)
 	if !errors.As(s.Err, new(*node.MemoryError)) ||
 		!strings.HasSuffix(s.Err.Error(), "use fewer pods, a longer period, a shorter duration or shorter bodies of "+

@@ -50,33 +50,54 @@ const sameDelays = "the node has the same fixed delays with each seed, so probes
 // Jobs returns the selected runs, in the order of the files. It returns an error if there is none.
 func (s *Selection) Jobs(all []*scenarios.Scenario) ([]*Job, error) {
 	var jobs []*Job
-	group := 0
 	for _, scenario := range all {
 		if !s.Matches(scenario) {
 			continue
 		}
 		for _, p := range s.plans(scenario) {
-			if n := len(jobs); n > 0 && (jobs[n-1].Plan.Scenario != scenario ||
-				jobs[n-1].Plan.Version != p.Version) {
-				group++
-			}
-			jobs = append(jobs, s.job(p, group))
+			jobs = append(jobs, s.job(p))
 		}
 	}
 	if len(jobs) == 0 {
 		return nil, s.NoMatch(all)
 	}
-	sizes := make([]int, group+1)
+	group(jobs)
 	for _, j := range jobs {
-		sizes[j.Group]++
-	}
-	for _, j := range jobs {
-		j.Runs = sizes[j.Group]
 		if j.Runs > 1 && j.Plan.Scenario.Command != nil && j.Plan.Set == "" { // a manifest has no delays
 			j.Notes = append(j.Notes, sameDelays)
 		}
 	}
 	return jobs, nil
+}
+
+// EngineJobs returns jobs that an engine makes to the ends of their scenarios. command returns the
+// command that repeats a run.
+func EngineJobs(plans []*scenarios.Plan, engine simulate.Engine, command func(*scenarios.Plan) string) []*Job {
+	var jobs []*Job
+	for _, p := range plans {
+		j := (&Selection{}).job(p)
+		j.Engine, j.Replay = engine, command(p)
+		jobs = append(jobs, j)
+	}
+	group(jobs)
+	return jobs
+}
+
+// group numbers the groups of jobs, and counts their runs.
+func group(jobs []*Job) {
+	sizes := make([]int, len(jobs))
+	for i, j := range jobs {
+		if i > 0 {
+			j.Group = jobs[i-1].Group
+			if before := jobs[i-1].Plan; before.Scenario != j.Plan.Scenario || before.Version != j.Plan.Version {
+				j.Group++
+			}
+		}
+		sizes[j.Group]++
+	}
+	for _, j := range jobs {
+		j.Runs = sizes[j.Group]
+	}
 }
 
 // Names returns the distinct names of scenarios, in the order of the files.
@@ -133,8 +154,8 @@ func WithoutPreviews(versions []string, enough int) []string {
 	return releases
 }
 
-func (s *Selection) job(p *scenarios.Plan, group int) *Job {
-	j := &Job{Plan: p, from: virtual.At(s.From), zero: s.Zero, Until: virtual.At(p.Duration), Group: group,
+func (s *Selection) job(p *scenarios.Plan) *Job {
+	j := &Job{Plan: p, from: virtual.At(s.From), zero: s.Zero, Until: virtual.At(p.Duration),
 		Replay: simulate.Command(p), Memory: s.Memory}
 	if delays, known := fakeruntime.DelaySet(s.Set); known {
 		p.Delays, p.Set = p.Delays.Over(delays), s.Set

@@ -81,7 +81,11 @@ func (out *output) writeDetail(m finished) error {
 	o := out.text
 	o.Margin = 2
 	if seed, same := out.shown[string(m.detail)]; same {
-		_, err := fmt.Fprintf(out.stdout, "  same as seed %d\n", *seed)
+		text := "  same as before"
+		if seed != nil {
+			text = fmt.Sprintf("  same as seed %d", *seed)
+		}
+		_, err := fmt.Fprintln(out.stdout, text)
 		return err
 	}
 	if len(out.shown) == maxDetails {

@@ -17,7 +17,13 @@ func (d *Divergence) Text(want []trace.Record) string {
 	if d.Err != nil {
 		head += fmt.Sprintf("the simulation ended early: %v\n", d.Err)
 	}
-	return head + d.around(want, observable(d.details), 8, 12)
+	return head + d.around(want, observable(d.details), "-+", 8, 12)
+}
+
+// Change renders the difference as a change from what the simulator does to the trace: "-" marks
+// records that only the simulator has, "+" marks records that only the trace has.
+func (d *Divergence) Change(want []trace.Record) string {
+	return d.around(want, observable(d.details), "+-", 8, 12)
 }
 
 // Calls renders the calls to the container runtime and the API server around the difference, as
@@ -25,17 +31,21 @@ func (d *Divergence) Text(want []trace.Record) string {
 func (d *Divergence) Calls(want []trace.Record) string {
 	calls := view{func(r *trace.Record) bool { return r.Kind == trace.CRICall },
 		func(r *trace.Record) string { return r.Subject() + "  " + r.Summary() }}
-	return "calls around the difference (- real kubelet, + simulator)\n" + d.around(want, calls, 25, 15)
+	return "calls around the difference (- real kubelet, + simulator)\n" + d.around(want, calls, "-+", 25, 15)
 }
 
-// around renders a view of both sides in lines before and after the first difference.
-func (d *Divergence) around(want []trace.Record, v view, before, after int) string {
+// around renders a view of both sides in lines before and after the first difference. marks are the
+// mark of the trace and that of the simulator.
+func (d *Divergence) around(want []trace.Record, v view, marks string, before, after int) string {
 	var earlier, later []string
 	for _, t := range v.times(want, d.Simulated) {
 		w, g := v.atTime(want, t), v.atTime(d.Simulated, t)
 		onlyWant, onlyGot := v.without(w, g), v.without(g, w)
-		lines := slices.Concat(render(" ", v.without(w, onlyWant), nil), render("-", onlyWant, onlyGot),
-			render("+", onlyGot, onlyWant))
+		old, changed := render(marks[:1], onlyWant, onlyGot), render(marks[1:], onlyGot, onlyWant)
+		if marks[0] == '+' {
+			old, changed = changed, old
+		}
+		lines := slices.Concat(render(" ", v.without(w, onlyWant), nil), old, changed)
 		if t < d.At {
 			earlier = append(earlier, lines...)
 		} else {

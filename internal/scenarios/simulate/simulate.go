@@ -40,7 +40,14 @@ type Options struct {
 	Also     []trace.Kind       // internal kinds of records to keep besides the observable ones
 	Started  func(n *node.Node) // called with the node before time passes, unless nil
 	Unjudged bool               // do not check the expectations
+
+	Engine Engine // makes the run instead of the simulated node, unless nil
 }
+
+// Engine makes a run to the end of its scenario. It calls start before time passes, passes the
+// records of rules that decided something to use, and returns the trace.
+type Engine func(plan *scenarios.Plan, internal bool, start func(drive.World), use func(*trace.Record)) (
+	[]trace.Record, error)
 
 // Result is a finished run.
 type Result struct {
@@ -78,10 +85,42 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 			r.Err = fmt.Errorf("bug in probesim, please report it with the scenario: panic: %v\n%s", p, debug.Stack())
 		}
 	}()
+	driver := r.make(ctx, o)
+	if driver == nil {
+		return r
+	}
+	if err := driver.Err(); err != nil {
+		r.Err = errors.Join(r.Err, err)
+	}
+	r.created, r.Unreached = driver.Created(), driver.Unreached()
+	if o.Unjudged {
+		return r
+	}
+	results, err := expect.Check(plan, r.checked())
+	if err != nil {
+		r.Err = errors.Join(r.Err, err)
+	}
+	r.Results = results
+	return r
+}
+
+// make makes the run, and returns the driver of its steps. It returns nil if the run did not begin.
+func (r *Result) make(ctx context.Context, o Options) (driver *drive.Driver) {
+	plan := r.Plan
 	known, ok := plan.Profile()
 	if !ok {
 		r.Err = fmt.Errorf("version %s of Kubernetes is not supported", plan.Version)
-		return r
+		return nil
+	}
+	if o.Engine != nil {
+		r.Records, r.Err = o.Engine(plan, r.Internal, func(w drive.World) { driver = drive.Start(plan, w) }, r.use)
+		r.End = o.Until
+		for i := range r.Records {
+			if o.Sink != nil {
+				o.Sink(&r.Records[i])
+			}
+		}
+		return driver
 	}
 	recorder := &trace.Recorder{Internal: r.Internal, Details: o.Internal || plan.Scenario.NeedsDetails(),
 		Also: o.Also}
@@ -106,24 +145,12 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 	if o.Started != nil {
 		o.Started(n)
 	}
-	driver := drive.Start(plan, n)
+	driver = drive.Start(plan, n)
 	r.Err = runUntil(n, o.Until, o.Progress, interrupt)
 	n.EndRequests()
 	r.End = min(n.Now(), o.Until)
-	r.Records, r.created, r.Windows = recorder.Records(), driver.Created(), n.Windows()
-	if err := driver.Err(); err != nil {
-		r.Err = errors.Join(r.Err, err)
-	}
-	r.Unreached = driver.Unreached()
-	if o.Unjudged {
-		return r
-	}
-	results, err := expect.Check(plan, r.checked())
-	if err != nil {
-		r.Err = errors.Join(r.Err, err)
-	}
-	r.Results = results
-	return r
+	r.Records, r.Windows = recorder.Records(), n.Windows()
+	return driver
 }
 
 func runUntil(n *node.Node, until virtual.Time, progress func(virtual.Time), interrupt func() error) error {

@@ -35,7 +35,10 @@ func CaseSummary(w io.Writer, c *Case, o document.Options) error {
 
 // facts returns the facts about a case with several runs.
 func (c *Case) facts() []string {
-	facts := []string{c.Kubernetes, c.seeds().Label()}
+	facts := []string{c.Kubernetes}
+	if seeds := c.seeds(); len(seeds) > 0 {
+		facts = append(facts, seeds.Label())
+	}
 	if until := c.Runs[0].Until; !slices.ContainsFunc(c.Runs, func(r *Run) bool { return r.Until != until }) {
 		facts = append(facts, value.Format(until.Offset()))
 	}
@@ -69,9 +72,16 @@ func (c *Case) details(b *document.Body) {
 func (c *Case) seeds() summary.Seeds {
 	var seeds summary.Seeds
 	for _, r := range c.Runs {
-		seeds.Add(r.SeedOrZero())
+		r.addSeed(&seeds)
 	}
 	return seeds
+}
+
+// addSeed adds the seed of a run, if it has one. An engine can make several runs without a seed.
+func (r *Run) addSeed(to *summary.Seeds) {
+	if r.Seed != nil {
+		to.Add(*r.Seed)
+	}
 }
 
 // SeedOrZero returns the seed of a run, or 0 for a run without a seed.
@@ -207,7 +217,7 @@ func (t *Tally) add(e *Expectation, r *Run) {
 			t.Expectation, t.First = e, r
 		}
 		t.Broken++
-		t.Seeds.Add(r.SeedOrZero())
+		r.addSeed(&t.Seeds)
 	}
 }
 
@@ -267,8 +277,11 @@ func (c *Case) tallies(b *document.Body) {
 // of their runs. last is the previous expectation that failed, or nil.
 func (t *Tally) broken(b *document.Body, last *Tally) {
 	e, seeds, seed := t.Over, "", ""
-	if t.First != nil {
-		e, seeds, seed = t.Expectation, t.Seeds.Label(), fmt.Sprintf(" (seed %d)", t.First.SeedOrZero())
+	switch {
+	case t.First != nil && t.First.Seed == nil:
+		e = t.Expectation
+	case t.First != nil:
+		e, seeds, seed = t.Expectation, t.Seeds.Label(), fmt.Sprintf(" (seed %d)", *t.First.Seed)
 		if last != nil && t.Seeds.Count() > 1 && slices.Equal(last.Seeds, t.Seeds) {
 			seeds = "the same seeds"
 		}

@@ -1,4 +1,4 @@
-package main
+package edited
 
 import (
 	"go/parser"
@@ -12,7 +12,7 @@ import (
 // TestFiles checks that the files of this Go installation can be edited once, and that the results
 // are valid Go.
 func TestFiles(t *testing.T) {
-	root, err := goEnv("GOROOT")
+	root, err := goEnv("", "GOROOT")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,11 +46,11 @@ func TestCopyOnce(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "bin", "go"), []byte("first"), 0o555); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := copyOnce(root, copied, false); err == nil || !strings.Contains(err.Error(), "overlay go build") {
+	if _, err := copyOnce(root, copied, "go1", false); err == nil || !strings.Contains(err.Error(), "overlay go build") {
 		t.Errorf("without a command: %v", err)
 	}
 	for range 2 {
-		got, err := copyOnce(root, copied, true)
+		got, err := copyOnce(root, copied, "go1", true)
 		if err != nil || got != copied {
 			t.Fatalf("the copy is %q: %v", got, err)
 		}
