@@ -18,7 +18,8 @@ export async function read(fragment) {
   const fields = new URLSearchParams(fragment.slice(1));
   if (!fields.has('d') && !fields.has('v')) return undefined;
   if (fields.get('v') !== '1') {
-    throw new Error('This link comes from another version of the playground, which this page cannot read. Here is an example instead.');
+    throw new Error('This link comes from another version of the playground, which this page cannot read. ' +
+      'Here is an example instead.');
   }
   try {
     return check(JSON.parse(await inflate(fields.get('d') ?? '')));

@@ -24,8 +24,8 @@ func Program(root string) ([]byte, error) {
 		return nil, err
 	}
 	to := filepath.Join(dir, "probesim.wasm")
-	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-tags=nethttpomithttp2", "-o", to},
-		flags...)
+	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-tags=nethttpomithttp2",
+		"-o", to}, flags...)
 	cmd := exec.Command("go", append(args, "./cmd/probesim")...)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOFLAGS=", "GOWORK=off")
