@@ -212,7 +212,8 @@ func TestPlayground(t *testing.T) {
 	}
 	t.Run("offline", func(t *testing.T) {
 		b.wait(`navigator.serviceWorker.controller`)
-		b.eval(`navigator.serviceWorker.ready.then(() => 1)`, nil)
+		b.eval(`(async () => { while (!(await caches.match('probesim.wasm'))) await new Promise(done => setTimeout(done, 50)); `+
+			`})()`, nil)
 		server.Close()
 		b.open(server.URL + "/")
 		b.wait(done + ` && document.getElementById('page').shadowRoot.textContent.includes('start-killed')`)
@@ -295,11 +296,15 @@ func (b *browser) inputs(t *testing.T) {
 	}
 	b.look("text")
 
-	b.eval(`(async () => { const {write} = await import('./link.js'); document.getElementById('status').textContent = ''; `+
-		`location.hash = await write({tab: 'check', args: `+
-		`'pod.yaml', files: [{name: 'pod.yaml', text: '# x\n'.repeat(900e3)}]}); })()`, nil)
-	b.wait(done)
-	if text, code := b.answer(); code != 2 {
-		t.Errorf("3.6 MB of comments: exit code %d\n%s", code, text)
+	comments := func(lines int) {
+		b.eval(fmt.Sprintf(`(async () => { const {write} = await import('./link.js'); document.getElementById('status').`+
+			`textContent = ''; location.hash = await write({tab: 'check', args: 'pod.yaml', files: [{name: 'pod.yaml', text: `+
+			`'# x\n'.repeat(%d)}]}); })()`, lines), nil)
 	}
+	comments(700e3)
+	if text, code := b.answer(); code != 2 || !strings.Contains(text, "there is no workload") {
+		t.Errorf("2.8 MB of comments: exit code %d\n%s", code, text)
+	}
+	comments(5e6)
+	b.wait(`document.getElementById('note').textContent.includes('too large')`)
 }

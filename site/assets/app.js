@@ -26,7 +26,7 @@ const editor = createEditor($('editor'), text => {
 const program = new Program({progress, answer, failed});
 
 // words splits arguments as a shell does, with quotes but without anything else.
-export function words(text) {
+function words(text) {
   const found = [];
   for (const [, word] of text.matchAll(/((?:'[^']*'|"[^"]*"|[^\s'"])+)/g)) {
     found.push(word.replace(/'([^']*)'|"([^"]*)"/g, (_, a, b) => a ?? b));
@@ -313,4 +313,7 @@ async function fromLink() {
 await fromLink();
 await program.ready;
 // the page has its answer: now the browser can keep all files for a visit without a network
-if ('serviceWorker' in navigator) navigator.serviceWorker.register('sw.js');
+if ('serviceWorker' in navigator) {
+  navigator.serviceWorker.register('sw.js');
+  (await navigator.serviceWorker.ready).active.postMessage('keep the program');
+}

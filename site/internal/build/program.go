@@ -2,12 +2,19 @@ package build
 
 import (
 	"bytes"
+	"crypto/sha256"
+	_ "embed"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 )
+
+// rules say what the copies lack. Other rules have other copies.
+//
+//go:embed trim.go
+var rules []byte
 
 // Program builds the command probesim as WebAssembly, with the commands of the playground.
 //
@@ -18,7 +25,7 @@ func Program(root string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(cache, "probesim-site", runtime.Version())
+	dir := filepath.Join(cache, "probesim-site", fmt.Sprintf("%s-%.4x", runtime.Version(), sha256.Sum256(rules)))
 	flags, err := trim(root, dir)
 	if err != nil {
 		return nil, err
