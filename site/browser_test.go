@@ -124,7 +124,8 @@ func (b *browser) call(method string, params, result any) {
 		}
 		switch {
 		case err != nil:
-		case m.Method == "Runtime.exceptionThrown", m.Method == "Log.entryAdded", m.Method == "Runtime.consoleAPICalled":
+		case m.Method == "Runtime.exceptionThrown", m.Method == "Log.entryAdded",
+			m.Method == "Runtime.consoleAPICalled":
 			b.errors = append(b.errors, string(m.Params))
 		case m.Method == "Network.requestWillBeSent":
 			var p struct{ Request struct{ URL string } }
@@ -151,7 +152,8 @@ func (b *browser) eval(expression string, result any) {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails json.RawMessage
 	}
-	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &r)
+	b.call("Runtime.evaluate",
+		map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &r)
 	if r.ExceptionDetails != nil {
 		b.t.Fatalf("%s: %s", expression, r.ExceptionDetails)
 	}
@@ -191,8 +193,8 @@ func (b *browser) key(key string) {
 	b.t.Helper()
 	for _, kind := range []string{"rawKeyDown", "keyUp"} {
 		code := map[string]int{"ArrowRight": 39, "ArrowLeft": 37, "ArrowDown": 40, "Enter": 13, "Tab": 9}[key]
-		b.call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code},
-			nil)
+		b.call("Input.dispatchKeyEvent",
+			map[string]any{"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code}, nil)
 	}
 }
 

@@ -14,7 +14,9 @@ const enough = 0.4; // seconds that a slider rests before a rollout is refined
 
 let state = {tab: 'check', files: [], args: '', note: ''};
 let current = 0; // the file in the editor
-let view = 'text';
+let view = 'page';
+let version = 0; // of the state: a slider that moves does not go back to an earlier one
+let setting = 0; // number of sliders whose values are not in the file yet
 
 const editor = createEditor($('editor'), text => {
   if (text === state.files[current].text) return;
@@ -24,7 +26,7 @@ const editor = createEditor($('editor'), text => {
 const program = new Program({progress, answer, failed});
 
 // words splits arguments as a shell does, with quotes but without anything else.
-export function words(text) {
+function words(text) {
   const found = [];
   for (const [, word] of text.matchAll(/((?:'[^']*'|"[^"]*"|[^\s'"])+)/g)) {
     found.push(word.replace(/'([^']*)'|"([^"]*)"/g, (_, a, b) => a ?? b));
@@ -59,18 +61,20 @@ function showFile() {
   const list = state.files.map(({name}, i) => {
     const button = document.createElement('button');
     button.type = 'button';
-    button.textContent = name;
+    button.textContent = name.split('/').at(-1);
+    button.title = name;
     button.setAttribute('aria-pressed', i === current);
     button.onclick = () => { current = i; showFile(); };
     return button;
   });
   $('files').replaceChildren(...list);
-  editor.open(state.files[current].text);
+  editor.open(state.files[current]);
 }
 
 // changed runs the command again, and writes the link.
 function changed() {
-  $('args').value = state.args;
+  version++;
+  if ($('args').value !== state.args) $('args').value = state.args;
   write(state).then(fragment => {
     if (fragment !== location.hash) history.replaceState(null, '', fragment);
   }).catch(() => {}); // a browser takes no address of some megabytes: the page has then the last shorter one
@@ -84,7 +88,7 @@ function run() {
   const args = [state.tab, ...words(state.args)];
   const job = {
     args: view === 'text' ? args : [...args, ...drawn[state.tab]], files: state.files,
-    settings: state.files[current], view,
+    settings: state.files[current], view, version,
   };
   // a rollout shows a figure of few runs at once
   if (state.tab === 'rollout' && !args.some(word => /^--(runs|seed)\b/.test(word))) {
@@ -109,22 +113,22 @@ function failed(text) {
 
 // answer shows what the program has printed.
 function answer(job, {code, stdout, stderr, took, settings}) {
-  $('stop').disabled = !job.first && program.idle;
-  const time = took < 1000 ? `${Math.max(1, Math.round(took))} ms` : `${(took / 1000).toFixed(1)} s`;
-  $('status').textContent = `exit code ${code}, ${time}` +
-    (job.first ? '. A first figure of 4 runs; more runs follow when you rest.' : '');
   const failed = code >= 2 || !stdout;
   if (failed && job.view === 'page' && job.args[0] === 'run') { // several runs have no picture
     program.run({...job, args: job.args.slice(0, -drawn.run.length), view: 'text'});
     return;
   }
+  $('stop').disabled = !job.first && program.idle;
+  const time = took < 1000 ? `${Math.max(1, Math.round(took))} ms` : `${(took / 1000).toFixed(1)} s`;
+  $('status').textContent = `exit code ${code}, ${time}` +
+    (job.first ? '. A first figure of 4 runs; more runs follow when you rest.' : '');
   const kind = failed || job.view === 'text' ? 'text' : state.tab === 'run' ? 'picture' : 'page';
   for (const name of ['text', 'page', 'picture']) $(name).hidden = name !== kind;
   if (kind === 'text') showText(failed ? stdout + stderr : stdout, job.files);
   if (kind === 'page') showPage(stdout);
   if (kind === 'picture') showPicture(stdout);
   showProblems(stderr, job.files);
-  if (settings !== undefined) showSliders(settings ?? []);
+  if (job.version === version && setting === 0) showSliders(settings ?? []);
 }
 
 // places finds the places of files in a text: name:line or name:line:column.
@@ -139,8 +143,11 @@ function placeButton([text, name, line, column]) {
   button.className = 'place';
   button.textContent = text;
   button.onclick = () => {
-    current = state.files.findIndex(file => file.name === name);
-    showFile();
+    const there = state.files.findIndex(file => file.name === name);
+    if (there !== current) {
+      current = there;
+      showFile();
+    }
     editor.go(Number(line), Number(column ?? 1));
   };
   return button;
@@ -178,7 +185,8 @@ function showPage(html) {
   const root = $('page').shadowRoot ?? $('page').attachShadow({mode: 'open'});
   const page = new DOMParser().parseFromString(html, 'text/html');
   const style = new CSSStyleSheet();
-  style.replaceSync(page.querySelector('style').textContent.replaceAll(':root', ':host').replace(/(^|\})\s*body\b/g, '$1 .body'));
+  const rules = page.querySelector('style').textContent.replaceAll(':root', ':host');
+  style.replaceSync(rules.replace(/(^|\})\s*body\b/g, '$1 .body') + '.chart pre { white-space: pre; overflow: auto; }');
   root.adoptedStyleSheets = [style];
   const body = document.createElement('div');
   body.className = `body ${page.body.className}`;
@@ -202,16 +210,20 @@ function showPicture(svg) {
 function showSliders(settings) {
   const change = {
     args: text => { state.args = text; changed(); },
-    setting: async setting => {
-      const name = state.files[current].name;
-      const text = await program.set(name, state.files[current].text, setting);
+    setting: async value => {
+      const {name} = state.files[current];
+      setting++;
+      const text = await program.set(name, state.files[current].text, value);
+      setting--;
       if (state.files[current].name !== name || text === undefined) return;
       state.files[current].text = text;
       editor.show(text);
       changed();
     },
   };
-  const list = [...flagSliders(state.tab, state.args, change.args), ...settingSliders(settings, change.setting)];
+  // a scenario says itself what its programs do
+  const tab = state.files.some(({text}) => /^apiVersion: *probesim\.dev\//m.test(text)) ? '' : state.tab;
+  const list = [...flagSliders(tab, state.args, change.args), ...settingSliders(settings, change.setting)];
   $('sliders').hidden = list.length === 0;
   const names = list.map(part => part.dataset.name).join();
   if (names === $('sliders').dataset.names) { // a slider that moves stays
@@ -266,7 +278,8 @@ $('views').onclick = ({target}) => {
 };
 $('args').oninput = () => { state.args = $('args').value; changed(); };
 $('add').onclick = () => {
-  const name = state.files.some(file => file.name === 'scenario.yaml') ? `file${state.files.length + 1}.yaml` : 'scenario.yaml';
+  const taken = state.files.some(file => file.name === 'scenario.yaml');
+  const name = taken ? `file${state.files.length + 1}.yaml` : 'scenario.yaml';
   state.files.push({name, text: ''});
   current = state.files.length - 1;
   showFile();
@@ -280,7 +293,8 @@ $('stop').onclick = () => {
 };
 $('copy').onclick = () => copy($('copy'), `probesim ${state.tab} ${state.args}`);
 $('link').onclick = () => copy($('link'), location.href);
-$('examples').append(...examples.map(({title, tab}, i) => new Option(`${titles[tab]}: ${title}`, i)));
+const options = examples.map(({title, tab}, i) => new Option(`${titles[tab]}: ${title}`, i));
+$('examples').append(new Option('Choose one', ''), ...options);
 $('examples').onchange = () => open(examples[$('examples').value]);
 window.onhashchange = () => fromLink();
 
@@ -296,8 +310,10 @@ async function fromLink() {
   }
 }
 
-if (matchMedia('(max-width: 720px)').matches) look('page');
 await fromLink();
 await program.ready;
 // the page has its answer: now the browser can keep all files for a visit without a network
-if ('serviceWorker' in navigator) navigator.serviceWorker.register('sw.js');
+if ('serviceWorker' in navigator) {
+  navigator.serviceWorker.register('sw.js');
+  (await navigator.serviceWorker.ready).active.postMessage('keep the program');
+}

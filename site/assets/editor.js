@@ -23,7 +23,7 @@ export function createEditor(host, changed) {
   });
   let quiet = false; // a change that the page makes itself
   const extensions = [
-    basicSetup, EditorView.lineWrapping, yaml(), lintGutter(), theme, syntaxHighlighting(colors),
+    basicSetup, EditorView.lineWrapping, lintGutter(), theme, syntaxHighlighting(colors),
     EditorView.contentAttributes.of({'aria-label': 'Text of the file'}),
     EditorView.updateListener.of(update => {
       if (update.docChanged && !quiet) changed(update.state.doc.toString());
@@ -35,7 +35,10 @@ export function createEditor(host, changed) {
     return Math.min(there.from + Math.max(column - 1, 0), there.to);
   };
   return {
-    open: doc => view.setState(EditorState.create({doc, extensions})), // a file has its own history
+    open({name, text}) { // a file has its own history
+      const language = /\.(ya?ml|json)$/.test(name) ? [yaml()] : [];
+      view.setState(EditorState.create({doc: text, extensions: [...extensions, language]}));
+    },
     show(text) {
       const now = view.state.doc.toString();
       if (text === now) return;

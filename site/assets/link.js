@@ -18,12 +18,14 @@ export async function read(fragment) {
   const fields = new URLSearchParams(fragment.slice(1));
   if (!fields.has('d') && !fields.has('v')) return undefined;
   if (fields.get('v') !== '1') {
-    throw new Error('This link comes from another version of the playground, which this page cannot read. Here is an example instead.');
+    throw new Error('This link comes from another version of the playground, which this page cannot read. ' +
+      'Here is an example instead.');
   }
   try {
     return check(JSON.parse(await inflate(fields.get('d') ?? '')));
-  } catch {
-    throw new Error('This link is damaged or incomplete. Here is an example instead.');
+  } catch (error) {
+    const why = error instanceof RangeError ? 'too large' : 'damaged or incomplete';
+    throw new Error(`This link is ${why}. Here is an example instead.`);
   }
 }
 
@@ -32,7 +34,7 @@ async function inflate(text) {
   const chunks = [];
   let size = 0;
   for await (const chunk of stream(bytes, new DecompressionStream('deflate-raw'))) {
-    if ((size += chunk.length) > most) throw new Error('too large');
+    if ((size += chunk.length) > most) throw new RangeError();
     chunks.push(chunk);
   }
   return new Blob(chunks).text();

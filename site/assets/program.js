@@ -26,7 +26,8 @@ export class Program {
         controller.enqueue(chunk);
       },
     }));
-    this.module = await WebAssembly.compileStreaming(new Response(counted, {headers: {'Content-Type': 'application/wasm'}}));
+    const type = {headers: {'Content-Type': 'application/wasm'}};
+    this.module = await WebAssembly.compileStreaming(new Response(counted, type));
     await this.start();
     this.progress(1);
   }
@@ -99,7 +100,7 @@ export class Program {
     job.began = performance.now();
     job.long = !job.first && job.args[0] === 'rollout';
     const {args, files, settings, id} = job;
-    this.worker.postMessage({id, args, settings, files: files.map(({name, text}) => ({name, text}))});
+    this.worker.postMessage({id, args, settings, files});
   }
 
   take(data) {

@@ -20,10 +20,13 @@ const start = flag('start', 'Start of the program', 120, 's', seconds);
 const stall = {
   name: 'stall', title: 'Stall at 2m', max: 120, unit: 's',
   find: args => { const found = args.match(/--app 'stall (\S+) at 2m'/); return found && seconds(found[1]); },
-  set: (args, value) => args.replace(/\s*--app 'stall \S+ at 2m'/, '') + (value > 0 ? ` --app 'stall ${value}s at 2m'` : ''),
+  set: (args, value) => {
+    const rest = args.replace(/\s*--app 'stall \S+ at 2m'/, '');
+    return value > 0 ? `${rest} --app 'stall ${value}s at 2m'` : rest;
+  },
 };
 const flags = {
-  check: [start], run: [start, stall], incident: [],
+  check: [start], run: [start, stall],
   rollout: [start, flag('replicas', 'Replicas', 20), flag('rps', 'Requests a second', 1000)],
 };
 
@@ -57,18 +60,17 @@ function slider(name, title, min, max, unit, value, change) {
   label.update = other => {
     act = other.change;
     const next = other.querySelector('input');
-    if (document.activeElement !== input || input.value === next.value) {
-      input.max = next.max;
-      input.value = next.value;
-      say();
-    }
+    input.max = next.max;
+    input.value = next.value;
+    say();
   };
   return label;
 }
 
 // flagSliders returns the sliders of a command. change takes the new arguments.
 export function flagSliders(tab, args, change) {
-  return flags[tab].map(f => slider(f.name, f.title, 0, f.max, f.unit, Math.round(f.find(args) ?? 0), value => change(f.set(args, value))));
+  return (flags[tab] ?? []).map(f => slider(f.name, f.title, 0, f.max, f.unit, Math.round(f.find(args) ?? 0),
+    value => change(f.set(args, value))));
 }
 
 let chosen = ''; // the probe whose numbers have sliders

@@ -3,8 +3,16 @@
 // the list of the files before this line. A new version waits until no page of the old one is open.
 const address = name => new URL(name, registration.scope).href;
 
+// The program is large: only a visit of the playground keeps it.
+const program = 'probesim.wasm';
+
 addEventListener('install', event => event.waitUntil(
-  caches.open(version).then(cache => cache.addAll(files.map(address)))));
+  caches.open(version).then(cache => cache.addAll(files.filter(name => name !== program).map(address)))));
+
+addEventListener('message', event => event.waitUntil((async () => {
+  const cache = await caches.open(version);
+  if (!await cache.match(address(program))) await cache.add(address(program));
+})()));
 
 addEventListener('activate', event => event.waitUntil((async () => {
   for (const name of await caches.keys()) {

@@ -69,7 +69,8 @@ func Files(root string) (map[string][]byte, error) {
 	}
 	goroot, err := output(root, "go", "env", "GOROOT")
 	if err == nil {
-		files["wasm_exec.js"], err = os.ReadFile(filepath.Join(strings.TrimSpace(string(goroot)), "lib/wasm/wasm_exec.js"))
+		name := filepath.Join(strings.TrimSpace(string(goroot)), "lib/wasm/wasm_exec.js")
+		files["wasm_exec.js"], err = os.ReadFile(name)
 	}
 	return files, err
 }

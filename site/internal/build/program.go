@@ -2,12 +2,19 @@ package build
 
 import (
 	"bytes"
+	"crypto/sha256"
+	_ "embed"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 )
+
+// rules say what the copies lack. Other rules have other copies.
+//
+//go:embed trim.go
+var rules []byte
 
 // Program builds the command probesim as WebAssembly, with the commands of the playground.
 //
@@ -18,14 +25,14 @@ func Program(root string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(cache, "probesim-site", runtime.Version())
+	dir := filepath.Join(cache, "probesim-site", fmt.Sprintf("%s-%.4x", runtime.Version(), sha256.Sum256(rules)))
 	flags, err := trim(root, dir)
 	if err != nil {
 		return nil, err
 	}
 	to := filepath.Join(dir, "probesim.wasm")
-	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-tags=nethttpomithttp2", "-o", to},
-		flags...)
+	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-tags=nethttpomithttp2",
+		"-o", to}, flags...)
 	cmd := exec.Command("go", append(args, "./cmd/probesim")...)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOFLAGS=", "GOWORK=off")

@@ -111,12 +111,14 @@ func trimmed(name string, data []byte) ([]byte, error) {
 	case inAPI && path.Base(file) == "generated.pb.go":
 		return without(data, func(d ast.Decl, text []byte) bool {
 			f, is := d.(*ast.FuncDecl)
-			return is && slices.Contains(protocol, f.Name.Name) || !is && bytes.Contains(text, []byte("ErrIntOverflowGenerated"))
+			return is && slices.Contains(protocol, f.Name.Name) ||
+				!is && bytes.Contains(text, []byte("ErrIntOverflowGenerated"))
 		})
 	case file == "pkg/runtime/serializer/cbor/direct/direct.go":
 		return []byte(noCBOR), nil
 	case file == "pkg/util/net/http.go": // there is none
-		return bytes.ReplaceAll(data, []byte("http.DefaultTransport.(*http.Transport)"), []byte("&http.Transport{}")), nil
+		const old = "http.DefaultTransport.(*http.Transport)"
+		return bytes.ReplaceAll(data, []byte(old), []byte("&http.Transport{}")), nil
 	}
 	return data, nil
 }
@@ -182,7 +184,8 @@ func withoutTransport(root, dir, overlay string) error {
 		"net/http/roundtrip_js.go": noTransport,
 		"crypto/hpke/hpke.go":      noHPKE,
 	}
-	for _, name := range []string{"aead.go", "aead_fips140v1.0.go", "aead_fips140v1.26.go", "kdf.go", "kem.go", "pq.go"} {
+	for _, name := range []string{"aead.go", "aead_fips140v1.0.go", "aead_fips140v1.26.go", "kdf.go", "kem.go",
+		"pq.go"} {
 		files["crypto/hpke/"+name] = ""
 	}
 	replaced := map[string]string{}

@@ -140,19 +140,24 @@ type Example struct {
 	State
 }
 
-// menu are the examples: blocks of the pages, by their commands.
+// menu are the examples: blocks of the pages, by their commands. An example can have another command
+// and other arguments.
 var menu = []struct{ title, page, command, tab, args, note string }{
-	{"is 6 x 5 s enough for a start of 29 s?", "README.md", "check pod.yaml", "", "pod.yaml --start 29s",
-		"The startup probe fails 6 times, one failure each 5 s, so the app seems to have 30 s. But the first probe does not " +
-			"come at the start of the container: it comes anywhere in the first period. This is the phase of the probe, and " +
-			"it differs from start to start. The 6th failure comes 25 to 30 s after the start. Move the slider Start of the " +
-			"program: up to 25 s every start succeeds, from 30 s on none does, and in between the phase decides."},
-	{"a Deployment that takes 45 to 70 s to start", "docs/check.md", "check orders.yaml", "", "", ""},
-	{"the first liveness probe of the Kubernetes documentation", "README.md", "run scenarios/library/quickstart", "", "", ""},
-	{"a manifest whose app starts slowly and stalls", "README.md", "check pod.yaml", "run",
-		"pod.yaml --start 20s --app 'stall 12s at 2m'", "Nothing but the manifest is needed: the sliders say what the program does."},
-	{"does a restart lose requests?", "docs/rollout.md", "rollout", "", "", ""},
-	{"a pod that restarts, from kubectl describe", "docs/incident.md", "incident describe.txt", "", "", ""},
+	{title: "is 6 x 5 s enough for a start of 29 s?", page: "README.md", command: "check pod.yaml",
+		args: "pod.yaml --start 29s",
+		note: "The startup probe fails 6 times, one failure each 5 s, so the app seems to have 30 s. But the first " +
+			"probe does not come at the start of the container: it comes anywhere in the first period. This is the " +
+			"phase of the probe, and it differs from start to start. The 6th failure comes 25 to 30 s after the start. " +
+			"Move the slider Start of the program: up to 25 s every start succeeds, from 30 s on none does, and in " +
+			"between the phase decides."},
+	{title: "a Deployment that takes 45 to 70 s to start", page: "docs/check.md", command: "check orders.yaml --start"},
+	{title: "the first liveness probe of the Kubernetes documentation", page: "README.md",
+		command: "run scenarios/library/quickstart"},
+	{title: "a manifest whose app starts slowly and stalls", page: "README.md", command: "check pod.yaml", tab: "run",
+		args: "pod.yaml --start 20s --app 'stall 12s at 2m'",
+		note: "Nothing but the manifest is needed: the sliders say what the program does."},
+	{title: "does a restart lose requests?", page: "docs/rollout.md", command: "rollout"},
+	{title: "a pod that restarts, from kubectl describe", page: "docs/incident.md", command: "incident describe.txt"},
 }
 
 // Examples returns the examples of the menu. It is an error if a page has none of them.
