@@ -304,7 +304,7 @@ func TestLateFeatures(t *testing.T) {
 			t.Errorf("no scenario has %s", name)
 		}
 	}
-	if same < all/20 {
+	if same < all/10 {
 		t.Errorf("only %d of %d scenarios have none of the features", same, all)
 	}
 	t.Log(same, count)

@@ -55,7 +55,7 @@ func (g *generator) addMore(spec tree) {
 			more.answerForAnother(p, entries[i])
 		}
 	}
-	for more.percent(20) {
+	for more.percent(5) {
 		add(spec, "steps", more.failCall(one(&more.rng, more.pods...)))
 	}
 }
