@@ -6,7 +6,8 @@
 //
 // It builds the program of the release with coverage, compares the scenarios, and prints the share
 // of statements that ran, for parts of the kubelet. The second figure leaves out those in
-// unreached.txt, which no scenario can reach. With -v, it prints all other blocks that did not run.
+// unreached.txt, which has the reasons why no scenario reaches them. With -v, it prints all other
+// blocks that did not run.
 package main
 
 import (

@@ -36,8 +36,8 @@ func report(name, prefix string, blocks []*block, from *sources, verbose bool) e
 			fmt.Printf("%s | %s | %s    line %d, %d statements\n", b.file, function, text, b.line, b.count)
 		}
 	}
-	fmt.Printf("%-12s %5.1f%% of %d statements, %5.1f%% of %d that scenarios can reach\n", name, percent(ran, statements),
-		statements, percent(ran, reachable), reachable)
+	fmt.Printf("%-12s %5.1f%% of %4d statements, %5.1f%% of the %4d that are not in unreached.txt\n", name,
+		percent(ran, statements), statements, percent(ran, reachable), reachable)
 	return nil
 }
 
@@ -111,5 +111,5 @@ func (s *source) firstLine(b *block) string {
 	for next := b.line; strings.Trim(text, " \t{") == "" || strings.HasPrefix(strings.TrimSpace(text), "//"); next++ {
 		text = s.lines[next]
 	}
-	return fmt.Sprintf("%.60s", strings.TrimSpace(strings.TrimPrefix(text, "{")))
+	return strings.TrimSpace(fmt.Sprintf("%.60s", strings.TrimSpace(strings.TrimPrefix(text, "{"))))
 }

@@ -24,15 +24,15 @@ import (
 var unshownText string
 
 const (
-	budget   = "300" // simulated runs for each run of the kubelet
-	patience = 2 * time.Minute
-	enough   = 0.95 // the share of the mutants that must be killed
+	budget = "300" // simulated runs for each run of the kubelet
+	enough = 0.95  // the share of the mutants that must be killed
 )
 
 type options struct {
 	seed            uint64
 	count, parallel int
 	program         string
+	patience        time.Duration // how long the program may be silent
 }
 
 // scenarioFile is a scenario file with the mutants that it reaches.
@@ -66,6 +66,7 @@ func (o *options) reach(mutants []*mutant, paths []string) (files []*scenarioFil
 			return nil, err
 		}
 	}
+	o.patience = 10 * time.Minute
 	list := o.program + ".reached"
 	differs := make([]string, len(files))
 	o.each(len(files), func(i int) {
@@ -90,6 +91,9 @@ func (o *options) reach(mutants []*mutant, paths []string) (files []*scenarioFil
 		maps.Copy(all, files[i].reached)
 	}
 	slices.SortFunc(files, func(a, b *scenarioFile) int { return int(a.took - b.took) })
+	if len(files) > 0 {
+		o.patience = time.Minute + 10*files[len(files)-1].took
+	}
 	fmt.Printf("%d files reach %d of %d mutants\n", len(files), len(all), len(mutants))
 	return files, nil
 }
@@ -174,10 +178,10 @@ func (o *options) compare(paths []string, environment ...string) (v verdict) {
 		return verdict{killedBy: err.Error()}
 	}
 	kill := func() { _ = c.Process.Kill() }
-	silence := time.AfterFunc(patience, kill)
+	silence := time.AfterFunc(o.patience, kill)
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
-		silence.Reset(patience)
+		silence.Reset(o.patience)
 		if line := lines.Text(); v.killedBy == "" && strings.HasPrefix(line, "DIFFERS") {
 			v.killedBy = strings.Join(strings.Fields(line)[:2], " ")
 			kill()
