@@ -15,13 +15,16 @@ type mutant struct {
 	area   string
 	file   string // relative to pkg/kubelet
 	line   int
-	fn     string
+	fn     string // its function
+	below  int    // lines below the first one of the function
 	kind   string
 	text   string // the source that it changes
 }
 
-// key names a mutant in unshown.txt. It does not depend on lines and numbers.
-func (m *mutant) key() string { return strings.Join([]string{m.file, m.fn, m.kind, m.text}, " | ") }
+// key names a mutant in unshown.txt. It depends on no number that a change of another function moves.
+func (m *mutant) key() string {
+	return strings.Join([]string{m.file, fmt.Sprintf("%s+%d", m.fn, m.below), m.kind, m.text}, " | ")
+}
 
 func (m *mutant) String() string {
 	return fmt.Sprintf("%s:%d %s: %s: %s", m.file, m.line, m.fn, m.kind, m.text)
@@ -29,7 +32,7 @@ func (m *mutant) String() string {
 
 // unseen are texts of statements that change no record: logs, metrics and traces; and of statements
 // without which a goroutine only stays blocked, or a resource is only kept.
-var unseen = []string{"logger", "Logger", "klog.", "metrics.", "Metric", "Observe", "tracer", "span", "Lock()",
+var unseen = []string{"logger.", "loggerV", "Logger", "klog.", "metrics.", "Metric", "Observe", "tracer", "span", "Lock()",
 	"panic(", "close(", "HandleCrash", "HandleError", "atencyHelper", "atencyTracker", "podStartup", "Done()", "wg.",
 	"cancel", "ProberResults", "ProberDuration"}
 
@@ -42,6 +45,7 @@ type rewriter struct {
 	inserts    []insert
 	found      []*mutant
 	template   mutant // area, file, function, and the number of the last mutant
+	first      int    // line of the function
 }
 
 // insert is a text to insert at an offset of the source. depth orders texts at one offset.
@@ -62,7 +66,7 @@ func rewrite(source, area, file string, last int) (string, []*mutant, error) {
 	for _, d := range f.Decls {
 		// Most of what a constructor decides is the same in all runs.
 		if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil && !strings.HasPrefix(fn.Name.Name, "New") {
-			r.template.fn = fn.Name.Name
+			r.template.fn, r.first = fn.Name.Name, r.files.Position(fn.Pos()).Line
 			ast.Inspect(fn.Body, r.visit)
 		}
 	}
@@ -164,6 +168,7 @@ func (r *rewriter) add(kind string, n ast.Node) int {
 	r.template.number++
 	m := r.template
 	m.line, m.kind, m.text = r.files.Position(n.Pos()).Line, kind, text
+	m.below = m.line - r.first
 	if len(m.text) > 120 {
 		m.text = m.text[:120] + "..."
 	}

@@ -53,6 +53,9 @@ func (m *manager) sync(a, b int) bool {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("mutants (-want +got):\n%s", diff)
 	}
+	if got, want := mutants[3].key(), "status/status_manager.go | sync+3 | delete call | m.forget(a)"; got != want {
+		t.Errorf("the key is %q, want %q", got, want)
+	}
 	for _, part := range []string{
 		`package status; import "k8s.io/kubernetes/pkg/kubelet/mutant"`,
 		"if (mutant.On(11) != (a < b)) && (mutant.On(12) != (m.known(a))) {",
