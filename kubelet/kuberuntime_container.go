@@ -119,7 +119,8 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 }
 
 // breaksNonRoot reports whether a container must not run as root, and is told to. Images run as
-// another user (verifyRunAsNonRoot in pkg/kubelet/kuberuntime/security_context_others.go at v1.37.2).
+// another user (verifyRunAsNonRoot in pkg/kubelet/kuberuntime/security_context_others.go at
+// v1.37.2).
 func breaksNonRoot(pod *v1.Pod, c *v1.Container) bool {
 	own := ptr.Deref(c.SecurityContext, v1.SecurityContext{})
 	ofPod := ptr.Deref(pod.Spec.SecurityContext, v1.PodSecurityContext{})

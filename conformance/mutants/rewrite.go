@@ -32,7 +32,8 @@ func (m *mutant) String() string {
 
 // unseen are texts of statements that change no record: logs, metrics and traces; and of statements
 // without which a goroutine only stays blocked, or a resource is only kept.
-var unseen = []string{"logger.", "loggerV", "Logger", "klog.", "metrics.", "Metric", "Observe", "tracer", "span", "Lock()",
+var unseen = []string{"logger.", "loggerV", "Logger", "klog.", "metrics.", "Metric", "Observe", "tracer", "span",
+	"Lock()",
 	"panic(", "close(", "HandleCrash", "HandleError", "atencyHelper", "atencyTracker", "podStartup", "Done()", "wg.",
 	"cancel", "ProberResults", "ProberDuration"}
 
