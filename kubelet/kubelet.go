@@ -680,6 +680,7 @@ func (p *podWorkers) syncTerminatingRuntimePod(proc *sim.Proc, w *podWorker) boo
 	u, _ := p.startPodSync(proc, w)
 	if err := p.k.killPod(proc, u, *w.orphan, &grace); err != nil {
 		p.k.failedToKill(u, err)
+		p.completeWork(proc, w, workTerminating, syncResult{err: true})
 		return false
 	}
 	p.forget(w)

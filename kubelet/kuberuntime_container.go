@@ -3,12 +3,14 @@ package kubelet
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/podutil"
@@ -85,6 +87,10 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 		Image: c.Image}); err != nil {
 		return fails("CreateContainerConfigError", err)
 	}
+	if breaksNonRoot(u.pod, c) {
+		return fails("CreateContainerConfigError", fmt.Errorf("container's runAsUser breaks non-root policy "+
+			"(pod: %q, container: %s)", fmt.Sprintf("%s_%s(%s)", u.pod.Name, u.pod.Namespace, u.pod.UID), c.Name))
+	}
 	k.setActuated(u.pod.UID, c.Name, amountsOf(&c.Resources))
 	_, stopSignal := podutil.StopSignal(c)
 	op := k.runtime.Call(p, fakeruntime.Call{
@@ -110,6 +116,16 @@ func (k *Kubelet) startContainer(p *sim.Proc, u podUpdate, c *v1.Container, s *p
 	k.ContainerEvent(u.pod, c.Name, v1.EventTypeNormal, "Started", started)
 	k.prober.StartProbes(p, u.pod, c, actions.podIP, containerIDPrefix+id)
 	return k.executePostStartHook(p, u, c, id)
+}
+
+// breaksNonRoot reports whether a container must not run as root, and is told to. Images run as
+// another user (verifyRunAsNonRoot in pkg/kubelet/kuberuntime/security_context_others.go at
+// v1.37.2).
+func breaksNonRoot(pod *v1.Pod, c *v1.Container) bool {
+	own := ptr.Deref(c.SecurityContext, v1.SecurityContext{})
+	ofPod := ptr.Deref(pod.Spec.SecurityContext, v1.PodSecurityContext{})
+	nonRoot, user := cmp.Or(own.RunAsNonRoot, ofPod.RunAsNonRoot), cmp.Or(own.RunAsUser, ofPod.RunAsUser)
+	return ptr.Deref(nonRoot, false) && ptr.Deref(user, -1) == 0
 }
 
 // failedToStart records the event of a container that could not be started.
