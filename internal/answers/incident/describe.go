@@ -99,6 +99,11 @@ func (t *textReader) describeLine(line string, at Place) bool {
 		t.pod, t.unnamed = nil, nil // the next pod
 		d = nil
 	}
+	if d != nil && d.other && key == "Pods Statuses" && !strings.HasSuffix(value, " 0 Failed") { // of a Job
+		if p := t.reader.pod(d.pod.Namespace, d.pod.Name, "", at); p != nil {
+			t.add(&Fact{Place: at, Source: FromText, Kind: Event, Reason: "PodsFailed", Count: 1, Text: brief(line), Pod: p})
+		}
+	}
 	switch {
 	case d == nil:
 		d = &describeReader{at: at, base: indent(line), section: "Containers"}
