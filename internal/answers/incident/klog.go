@@ -109,7 +109,8 @@ func (t *textReader) logLine(line string, at Place) bool {
 	if m := isKlog(line); m != nil {
 		when, text := logTime("0102 15:04:05", line[m[4]:m[5]], time.Microsecond), brief(line[m[2]:])
 		used := len(t.rec.Facts)
-		if t.klog(t.joined(strings.TrimRight(line[m[1]:], "`"), at, complete), when, at, text); len(t.rec.Facts) == used {
+		t.klog(t.joined(strings.TrimRight(line[m[1]:], "`"), at, complete), when, at, text)
+		if len(t.rec.Facts) == used {
 			t.sign(line, at)
 		}
 		return true

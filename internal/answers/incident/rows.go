@@ -280,7 +280,8 @@ const NodeNotReady = "NodeNotReady"
 func (t *textReader) nodeRow(line string, at Place) bool {
 	m := nodeStatus.FindStringSubmatch(line)
 	if m != nil && strings.HasPrefix(m[2], "NotReady") {
-		t.add(&Fact{Place: at, Source: FromText, Kind: Log, Reason: NodeNotReady, Message: m[1], Count: 1, Text: brief(line)})
+		t.add(&Fact{Place: at, Source: FromText, Kind: Log, Reason: NodeNotReady, Message: m[1], Count: 1,
+			Text: brief(line)})
 	}
 	return m != nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"probesim.dev/internal/answers/bounds"
@@ -188,6 +189,10 @@ func (w *writer) setValues() {
 		"{code}", code, "{after}", after, "{message}", w.message(), "{state}", e.state,
 		"{podName}", cmp.Or(kubernetesName.FindString(name), "POD"),
 		"{namespace}", namespace, "{container}", container, "{previous}", previous}
+	limit := ""
+	if q, has := e.spec.Resources.Limits[v1.ResourceMemory]; has {
+		limit = "; its limit is " + q.String()
+	}
 	waits, hook, probeOr := "", "", e.suspect("")+" killed it, "
 	if e.probeless() {
 		probeOr = ""
@@ -198,12 +203,17 @@ func (w *writer) setValues() {
 	if e.state == "CrashLoopBackOff" {
 		waits = " and waits to start again (CrashLoopBackOff)"
 	}
-	list = append(list, "{waits}", waits, "{hook}", strings.TrimSuffix(hook, ": "), "{probeOr}", probeOr)
+	list = append(list, "{limit}", limit, "{waits}", waits, "{hook}", strings.TrimSuffix(hook, ": "), "{probeOr}",
+		probeOr)
 	if t, has := e.events[Image]; has {
 		took, _ := span(t.fact)
-		list = append(list, "{tries}", often(t.count, took))
-		if m := imageName.FindStringSubmatch(t.fact.Message); m != nil {
-			list = append(list, "{image}", " "+m[1])
+		switch images := e.images(); len(images) {
+		case 0:
+			list = append(list, "{tries}", often(t.count, took))
+		case 1:
+			list = append(list, "{tries}", often(t.count, took), "{image}", " "+images[0])
+		default: // the count is that of all
+			list = append(list, "{image}", "s "+printable.And(images))
 		}
 	}
 	if w.failure != nil {
@@ -233,6 +243,17 @@ func (e *evidence) suspect(known trace.Probe) string {
 		}
 	}
 	return "a probe"
+}
+
+// images returns the images that cannot be pulled, each once.
+func (e *evidence) images() (names []string) {
+	for _, f := range e.pod.Facts {
+		if m := imageName.FindStringSubmatch(f.Message); m != nil && e.about(f) && kindOf(f) == Image &&
+			len(names) < 5 && !slices.Contains(names, m[1]) {
+			names = append(names, m[1])
+		}
+	}
+	return names
 }
 
 var imageName = regexp.MustCompile(`image "?([^\s":,]+(?::[^\s":,]+)*)"?`)
@@ -450,7 +471,8 @@ func (w *writer) readiness() string {
 	of, other, unready := w.e.probe(w.r.probe), w.e.probe(trace.Readiness), w.e.unready
 	switch {
 	case w.r.words == "open restarts" && w.e.of.events[Volume].fact != nil:
-		return "The text also has trouble with a volume: " + firstLine(lastError(w.e.of.events[Volume].fact.Message), 160)
+		return "The text also has trouble with a volume: " +
+			firstLine(lastError(w.e.of.events[Volume].fact.Message), 160)
 	case w.r.words == "open restarts" && unready != nil:
 		return "Its readiness probe fails. " + w.meaning(unready)
 	case w.r.probe != trace.Liveness:
