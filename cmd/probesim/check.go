@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -343,6 +344,12 @@ func runCheck(cmd *cobra.Command, files []input.File, name string, o check.Optio
 	if c.Workloads() == 0 {
 		return c.Report(), noWorkload(cmd.Name(), name, files)
 	}
+	for _, f := range files {
+		if !bytes.Contains(f.Data, []byte("apiVersion")) && bytes.Contains(f.Data, []byte("Probe")) {
+			tell(cmd.ErrOrStderr(), "%s is no whole manifest: it is checked as a container of a Pod",
+				printable.Text(f.Name))
+		}
+	}
 	what := "containers checked"
 	if n := len(o.Profiles); n > 1 {
 		what = fmt.Sprintf("checks done, of %d containers in %d versions", c.Tasks()/n, n)
@@ -394,6 +401,18 @@ func renderHint(command string, files []input.File) string {
 					command)
 			}
 		}
+		read, _ := manifests.Read(f.Name, f.Data)
+		for _, o := range read.Unchecked {
+			switch at := printable.Text(f.Name); {
+			case o.Template == "":
+			case o.Kind == "Template":
+				return fmt.Sprintf("\n%s has a template of OpenShift: oc process --local -o yaml -f %[1]s | %s", at,
+					command)
+			default:
+				return fmt.Sprintf("\n%s has a kind that is not read, %s. Its first pod template is %s: write its "+
+					"spec into a Pod", at, printable.Text(o.Kind), o.Template)
+			}
+		}
 	}
 	return ""
 }
@@ -423,6 +442,10 @@ func templateHint(command string, files []input.File, err error) string {
 		case isJSON:
 		case says("this key is already set"):
 			hint = "has a key twice: kubectl takes the last one"
+		case says("placeholder"):
+			hint = "has placeholders: fill them in, as envsubst does, and pass the result to " + command
+		case says("lowercase RFC 1123"):
+			hint = "has names in capitals. If they stand for values, as in files for m4 or sed, fill them in first"
 		case has("Probe:") && !has("apiVersion:"):
 			hint = fmt.Sprintf("is no whole manifest. If it has the values of a Helm chart: helm template CHART -f %s "+
 				"| %s", printable.Text(f.Name), command)

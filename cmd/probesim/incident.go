@@ -147,13 +147,13 @@ func (o *incidentOptions) show(cmd *cobra.Command, args []string) error {
 			}
 		}
 	}()
-	if len(rec.Facts) == 0 {
+	answer.Report = verdict.Of(rec)
+	if answer.Report.Verdicts[0].Cause == verdict.NoFacts {
 		return o.nothing(rec)
 	}
 	if o.pod != "" && !slices.ContainsFunc(rec.Pods, answer.About) {
 		return fmt.Errorf("--pod: the files have no facts about a pod %q", o.pod)
 	}
-	answer.Report = verdict.Of(rec)
 	if err := o.write(cmd.OutOrStdout(), answer); err != nil || o.scenario == "" {
 		return err
 	}

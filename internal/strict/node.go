@@ -72,6 +72,24 @@ func (n *Node) Put(name, step string, kind Kind, value string) *Node {
 	return item
 }
 
+// Within makes the root of a document an item of a list in a mapping, which it returns. The steps are the
+// fields from there to the list.
+func (n *Node) Within(steps ...string) *Node {
+	root := &Node{Kind: Mapping, errs: n.errs, Pos: n.Pos}
+	list := root
+	for i, step := range steps {
+		kind := Mapping
+		if i == len(steps)-1 {
+			kind = Sequence
+		}
+		list = list.Put(step, step, kind, "")
+		list.Pos = n.Pos
+	}
+	list.Items = append(list.Items, n)
+	n.parent, n.step, n.errs = list, "[0]", nil
+	return root
+}
+
 // Field returns the value of a field. If the field is not written, it returns a Missing node with
 // the position of the mapping.
 func (n *Node) Field(name string) *Node {

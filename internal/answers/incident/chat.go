@@ -25,15 +25,17 @@ var spoken = regexp.MustCompile(
 		`|(?P<Failed>(?:secrets?|configmaps?) "[^"]+" not found|couldn't find key \S+ in )` +
 		`|(?P<Evicted>The node was low on resource: )|(?P<Preempting>Preempted in order to admit critical pod)` +
 		`|(?P<weakFailed>Failed to pull image)|(?P<weakKilling>Stopping container )` +
+		`|(?P<FailedAttachVolume>(?:AttachVolume\.Attach failed|Multi-Attach error) for volume )` +
+		`|(?P<FailedMount>MountVolume\.\w+ failed for volume )` +
 		`|(?P<Scheduled>^\s*Successfully assigned [a-z0-9][-a-z0-9]*/\S+ to \S+$)` +
-		`|(?P<Created>^\s*Created container [a-z0-9][-a-z0-9]*$)|(?P<Started>^\s*Started container [a-z0-9][-a-z0-9]*$)` +
+		`|^[\s*•-]*(?:(?P<Created>Created container [a-z0-9][-a-z0-9]*$)|(?P<Started>Started container [a-z0-9][-a-z0-9]*$))` +
 		`|(?P<weakCreated>Created container)|(?P<weakStarted>Started container)` +
 		`|(?P<weakScheduled>Successfully assigned )` +
 		`|(?P<weakPulled>Container image |Successfully pulled image )|(?P<weakPulling>Pulling image )`)
 
 // hints are parts of what spoken matches: a search for them costs less.
 var hints = []string{" probe ", "ontainer", "ack-off", "mage ", " assigned ", "PostStartHook", "not found", "find key",
-	"low on resource", "Preempted in", " syncing ", " hook ", "sandbox", "nodes are"}
+	"low on resource", "for volume", "Preempted in", " syncing ", " hook ", "sandbox", "nodes are"}
 
 // spokenIn returns where the words of a message begin in a line, or -1, and the reason of its
 // event.
@@ -78,6 +80,13 @@ func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
 	left.count, t.console = cmp.Or(left.count, t.console.count), console{}
 	f := &Fact{Place: at, Source: FromText, Reason: cmp.Or(named, reason), AtLeast: left.count == 0, Text: brief(line)}
 	f.Message = saidFrom(line, start)
+	if next := probeIn.FindStringIndex(f.Message); next != nil { // two messages in one line
+		defer t.spokenEvent(strings.Repeat(" ", start+next[0]+1)+f.Message[next[0]+1:], nil, at)
+		f.Message = f.Message[:next[0]+1]
+	}
+	if len(words) == 2 && isNumber(words[0].text) { // 3 Unhealthy: ..
+		left.count, f.AtLeast = count0(words[0].text), false
+	}
 	if left.unknown == 0 {
 		for _, n := range left.names {
 			if strings.Contains(n, "-") || len(t.bare[n]) > 0 {
@@ -99,6 +108,9 @@ func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
 	return true
 }
 
+// probeIn matches a further message about a probe behind the first one.
+var probeIn = regexp.MustCompile(`.(?:Liveness|Readiness|Startup) probe failed: `)
+
 // saidFrom returns the message that begins in a line, up to the end of what a person quotes.
 func saidFrom(line string, start int) string {
 	said := strings.TrimRight(line[start+1:], "`*_ ")
@@ -113,7 +125,7 @@ func saidFrom(line string, start int) string {
 	return said
 }
 
-var exited = regexp.MustCompile(`(?i)\b(?:exit|(?:exits|exited|terminated) with(?: exit)?) code:? ?(\d{1,3})\b`)
+var exited = regexp.MustCompile(`(?i)\b(?:exit|(?:exits|exited|terminated) with(?: exit)?) code ?[:=]? ?(\d{1,3})\b`)
 
 // spokenEnd reads a line that says why a container waits, or how it ended: OOMKilled, exit code N.
 func (t *textReader) spokenEnd(line string, at Place) bool {
@@ -202,21 +214,48 @@ var denied = regexp.MustCompile(
 	"(?i)\\b(?:not|no|never|without|if|whether|neither|nor|(?:is|was|does|did)n't)(?:\\s+\\S+){0,3}[\\s(*`\"']*$")
 
 // waitedFor matches a workload in the words of kubectl rollout status, of Helm and of others.
-var waitedFor = regexp.MustCompile(`(?i)(?:^|[\s"'(])(?:deployments?|statefulsets?|daemon ?sets?|jobs?)(?:\.\w+)?(?: is not ready: |[ "/]+)` +
+var waitedFor = regexp.MustCompile(`(?i)(?:^|[\s"'(])(?:deployments?|statefulsets?|daemon ?sets?|jobs?)(?:\.\w+)?(?: is not ready: |[ "/:=]+)` +
 	`(?:([a-z0-9][-a-z0-9]*)/)?([a-z0-9][-a-z0-9.]*[a-z0-9])\b`)
+
+// signs match lines that say why a program or a pod does not run, although they are no events: the
+// last words of a program, and those of the runtime, of the API and of the kubelet.
+var signs = regexp.MustCompile(`exec format error|(?:^|\s)panic: |(?i:reason|status)\W{1,6}DeadlineExceeded\b|` +
+	`(?:configmaps?|secrets?) "[^"]+" not found|\bOutOfMemoryError\b|cannot allocate memory`)
+
+// sign keeps a line that may say why a program does not run. Fatal lines of klog do.
+func (t *textReader) sign(line string, at Place) bool {
+	m := isKlog(line)
+	fatal := m != nil && line[m[2]] == 'F'
+	if !fatal && !signs.MatchString(line) {
+		return false
+	}
+	if m != nil {
+		line = line[m[1]:]
+	}
+	if t.skip(at, line); len(t.rec.Signs) < maxProblems {
+		t.rec.Signs = append(t.rec.Signs, Unread{at, strings.TrimSpace(line[:min(len(line), 1000)])})
+	}
+	return true
+}
 
 // WaitsFor returns the namespace and the name of a workload in the lines that were not read, or
 // nothing.
 func (r *Recording) WaitsFor() (namespace, name string) {
 	for _, u := range r.Unread {
+		if m := inNamespace.FindStringSubmatch(u.Text); m != nil {
+			namespace = m[1]
+		}
 		for _, m := range waitedFor.FindAllStringSubmatch(u.Text, 10) {
-			if strings.ContainsAny(m[2], lower) && (m[1] != "" || strings.ContainsAny(m[0], `"/:`)) {
-				return m[1], m[2]
+			if name == "" && strings.ContainsAny(m[2], lower) && (m[1] != "" || strings.ContainsAny(m[0], `"/:=`)) {
+				namespace, name = cmp.Or(m[1], namespace), m[2]
 			}
 		}
 	}
-	return "", ""
+	return namespace, name
 }
+
+// inNamespace matches a namespace in a command, or in the labels of an alert.
+var inNamespace = regexp.MustCompile(`(?:(?:^|\s)(?:-n|--namespace)[ =]|\bnamespace[:=] ?"?)([a-z0-9][-a-z0-9]*)`)
 
 var printedState = regexp.MustCompile(
 	`ContainerStateTerminated\{ExitCode:(\d*),(?:.*?Reason:(\w*))?(?:.*?StartedAt:([^,]*),FinishedAt:([^,]*),)?`)

@@ -13,6 +13,24 @@ var escape = regexp.MustCompile(`\x1b(?:\[[^\x40-\x7e\n]*[\x40-\x7e]?|[^\[\n])?`
 var entities = strings.NewReplacer("&quot;", `"`, "&#34;", `"`, "&#39;", "'", "&lt;", "<", "&gt;", ">", "&amp;", "&",
 	"&nbsp;", " ", "<br>", "", "<br/>", "", "<br />", "")
 
+// masked matches what a person wrote in place of a part of a name, such as <redacted>-0.
+var masked = regexp.MustCompile(`([-/["=.]<|^<|<)([A-Za-z0-9][A-Za-z0-9 _-]{0,30})>(-?)`)
+
+// unmask makes a part of a name of such a text. Tags of HTML, and the words of kubectl for what is
+// not there, stay.
+func unmask(data []byte) []byte {
+	return masked.ReplaceAllFunc(data, func(all []byte) []byte {
+		m := masked.FindSubmatch(all)
+		text := strings.ToLower(strings.NewReplacer(" ", "-", "_", "-").Replace(strings.TrimSpace(string(m[2]))))
+		if len(m[1]) == 1 && len(m[3]) == 0 || absent[text] {
+			return all
+		}
+		return append(append(bytes.TrimSuffix(m[1], []byte("<")), text...), m[3]...)
+	})
+}
+
+var absent = wordSet("none nil unknown unset invalid")
+
 // clean returns a text without what terminals and people put around its lines: colour codes, quote
 // marks, hard spaces. The number of lines stays.
 func clean(data []byte) []byte {
@@ -23,6 +41,9 @@ func clean(data []byte) []byte {
 	}
 	if bytes.Contains(data, []byte("&quot;")) || bytes.Contains(data, []byte("&gt;")) {
 		data = []byte(entities.Replace(string(data)))
+	}
+	if bytes.Contains(data, []byte("<")) {
+		data = unmask(data)
 	}
 	if bytes.Contains(data, []byte("\x1b")) {
 		data = escape.ReplaceAll(data, nil)
@@ -89,9 +110,13 @@ var (
 	typed = regexp.MustCompile(`^(.*?[$#%>❯]\s*|➜.*?\s)?(?:(?:sudo|watch|k3s|minikube|microk8s)\s+)?(?:(kubectl|oc|k` +
 		`|microk8s\.kubectl|kubecolor)|(docker|crictl)|journalctl|cat|grep|less|tail|head)\s+(.*)$`)
 	// podArgument matches the pod that the arguments of a client name.
-	podArgument = regexp.MustCompile(`(?:^(?:logs|exec) +|[ =](?:pods?|po|Pod)[ /]` +
+	podArgument = regexp.MustCompile(`(?:^(?:logs|exec) +|[ =](?:pods?|po|Pod)(?:/| +` +
+		`(?:(?:-[no]|--(?:namespace|context|kubeconfig|output))[= ]\S+ +)*)` +
 		`|involvedObject\.name=)([a-z0-9][-a-z0-9.]*)`)
 )
+
+// prose matches Chinese, Japanese or Korean right after a word: a sentence that begins with a command.
+var prose = regexp.MustCompile(`[a-z][\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]`)
 
 // prompted returns the pod that a line of a shell names, if it does, and whether the command prints
 // the log of a program.
@@ -101,7 +126,7 @@ func prompted(trimmed string) (pod string, logs, is bool) {
 		return "", false, false // a search costs less
 	}
 	m := typed.FindStringSubmatch(trimmed)
-	if m == nil || m[1] == "" && (m[2] == "" || m[2] == "k") {
+	if m == nil || m[1] == "" && (m[2] == "" || m[2] == "k") || prose.MatchString(m[4]) {
 		return "", false, false
 	}
 	if m[2] == "" {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -48,6 +49,9 @@ var (
 	// inLine matches the fields of a state that a person wrote on the line of the state.
 	inLine = regexp.MustCompile(`[,;]?\s+(Reason|Exit Code|Started|Finished|Last State|Ready|Restart Count):\s+`)
 )
+
+// memoryLimit matches a row below Limits.
+var memoryLimit = regexp.MustCompile(`^memory:\s+(\d{1,15}(?:\.\d{1,6})?[kKMGTP]?i?)$`)
 
 // The fields that are read, or end what is before. Others are ignored.
 var (
@@ -99,6 +103,12 @@ func (t *textReader) describeLine(line string, at Place) bool {
 		t.pod, t.unnamed = nil, nil // the next pod
 		d = nil
 	}
+	if d != nil && d.other && key == "Pods Statuses" && !strings.HasSuffix(value, " 0 Failed") { // of a Job
+		if p := t.reader.pod(d.pod.Namespace, d.pod.Name, "", at); p != nil {
+			t.add(&Fact{Place: at, Source: FromText, Kind: Event, Reason: "PodsFailed", Count: 1, Text: brief(line),
+				Pod: p})
+		}
+	}
 	switch {
 	case d == nil:
 		d = &describeReader{at: at, base: indent(line), section: "Containers"}
@@ -139,6 +149,10 @@ func (d *describeReader) line(trimmed, key, value string, depth int, at Place) b
 			d.section, d.c, d.state = key, nil, nil
 		}
 		d.podField(key, value)
+	case d.field == "Limits" && d.c != nil && memoryLimit.MatchString(trimmed):
+		if q, err := resource.ParseQuantity(memoryLimit.FindStringSubmatch(trimmed)[1]); err == nil {
+			d.c.spec.Resources.Limits = v1.ResourceList{v1.ResourceMemory: q}
+		}
 	case long || d.section == "Volumes":
 	default:
 		return d.section != "Events" && (depth > d.base || key != "")

@@ -43,6 +43,11 @@ var (
 	dumped          = regexp.MustCompile(`(?:INFO: |\] )([a-z0-9][-a-z0-9.]*) started at .* container statuses recorded\)$`)
 	dumpedContainer = regexp.MustCompile(`(?:INFO: |\] )\s*(?:Init container|Container) (\S+) ready: (true|false), restart count (\d+)$`)
 
+	// eventFor matches an event of the scheduler or the kubelet that an end-to-end test writes
+	// (dumpEventsInNamespace in the same file).
+	eventFor = regexp.MustCompile(`\bAt (\d{4}-\d\d-\d\d [\d:]{8}(?:\.\d+)? [-+]\d{4} \S+) - event for ` +
+		`([a-z0-9][-a-z0-9.]*): \{(?:kubelet|default-scheduler)[^}]*\} ([A-Z]\w+): (.*)`)
+
 	podName = regexp.MustCompile(`(?:^|[^-._a-z0-9])([a-z0-9][-a-z0-9.]*)_([a-z0-9][-a-z0-9]*)\((?:([^)]*)\))?`)
 	// sandboxName matches the name of a sandbox in a runtime: that of the pod, its namespace, its
 	// UID and a number, as in containerd (makeSandboxName in internal/cri/server/helpers.go), and
@@ -95,7 +100,7 @@ func (t *textReader) logLine(line string, at Place) bool {
 		t.addLog(&Fact{Place: at, Kind: Log, Reason: "EvictionThresholdMet", Count: 1, Text: brief(line)})
 		return true
 	}
-	if t.dumpLine(line, at) {
+	if t.dumpLine(line, at) || t.dumpedEvent(line, at) {
 		return true
 	}
 	if i := strings.Index(line, `{"ts":`); i > 0 && json.Valid([]byte(line[i:])) {
@@ -103,7 +108,11 @@ func (t *textReader) logLine(line string, at Place) bool {
 	}
 	if m := isKlog(line); m != nil {
 		when, text := logTime("0102 15:04:05", line[m[4]:m[5]], time.Microsecond), brief(line[m[2]:])
+		used := len(t.rec.Facts)
 		t.klog(t.joined(strings.TrimRight(line[m[1]:], "`"), at, complete), when, at, text)
+		if len(t.rec.Facts) == used {
+			t.sign(line, at)
+		}
 		return true
 	}
 	var m []int
@@ -150,6 +159,21 @@ func (t *textReader) dumpLine(line string, at Place) bool {
 		f.Place, f.Source, f.Pod, f.Container, f.Text = at, FromText, t.pod, m[1], brief(line)
 		t.add(f)
 	}
+	return true
+}
+
+// dumpedEvent reads an event of a pod in the log of an end-to-end test.
+func (t *textReader) dumpedEvent(line string, at Place) bool {
+	if !strings.Contains(line, " - event for ") {
+		return false
+	}
+	m := eventFor.FindStringSubmatch(line)
+	if m == nil {
+		return false
+	}
+	left := columns{kind: "Pod", name: m[2]}
+	left.addDate("2006-01-02 15:04:05 -0700 MST", m[1])
+	t.place(&Fact{Place: at, Reason: m[3], Message: m[4], AtLeast: true, Text: brief(m[0])}, left)
 	return true
 }
 
@@ -237,6 +261,8 @@ func (t *textReader) klog(body string, when Moment, at Place, text string) {
 	case strings.HasPrefix(title, "Error syncing pod"):
 		t.failedSyncs(f, values)
 		return
+	case title == "PreStop hook not completed in grace period":
+		f.Kind, f.Reason, f.Message = Log, "PreStopTimeout", values["gracePeriod"]+"s"
 	case strings.HasPrefix(title, "Killing container"):
 		f.Kind, f.Reason, f.Message = Log, "Killing", "grace period "+values["gracePeriod"]+"s"
 	case title == "ExecSync cmd from runtime service failed" && strings.Contains(values["err"], "DeadlineExceeded"):

@@ -84,6 +84,9 @@ func theOnly[T comparable](list []T, fits func(T) bool) (found T) {
 var assigned = regexp.MustCompile(`^(?:Successfully assigned|Marking for deletion Pod) (?:([a-z0-9][-a-z0-9]*)/)?` +
 	`([a-z0-9][-a-z0-9.]*)(?: to (\S+)|$)`)
 
+// quotedPod matches a message that names the pod alone.
+var quotedPod = regexp.MustCompile(`\bpod "([a-z0-9][-a-z0-9.]*)"`)
+
 // namesOf returns the names that messages give to the pods of rows that name none. A name of "?"
 // stands for several.
 func (r *Recording) namesOf() map[*Pod]Pod {
@@ -99,6 +102,8 @@ func (r *Recording) namesOf() map[*Pod]Pod {
 			name = Pod{Namespace: m[2], Name: m[1]}
 		} else if m := podName.FindStringSubmatch(f.Message); m != nil && f.Reason != "Unhealthy" {
 			name = Pod{Namespace: m[2], Name: m[1]}
+		} else if m := quotedPod.FindStringSubmatch(f.Message); m != nil && f.Reason != "Unhealthy" {
+			name = Pod{Name: m[1]}
 		}
 		if old.Name != "" && name.Name != "" && old.Name != name.Name {
 			name = Pod{Name: "?"}

@@ -22,6 +22,7 @@ type Recording struct {
 	// no problems.
 	Unread      []Unread
 	UnreadLines int
+	Signs       []Unread // those among them that may say why something does not run
 	// Start and End are the times of the first and the last fact. They are zero if no fact has a
 	// time.
 	Start, End time.Time

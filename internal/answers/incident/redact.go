@@ -41,6 +41,7 @@ func (r *Recording) Redact() {
 			f.Message = token.ReplaceAllStringFunc(f.Message, x.word)
 		}
 	}
+	r.Signs = nil
 	for i := range r.Unread {
 		r.Unread[i].Text = ""
 	}

@@ -16,7 +16,7 @@ Ingress HorizontalPodAutoscaler PersistentVolumeClaim PersistentVolume ConfigMap
 Certificate PodDisruptionBudget`)
 
 // eventRow reads a row of a table of events: its anchor is a type and a reason, such as Warning
-// Unhealthy, or in 2015 a reason in lower case after the sender or the container. What is left of
+// Unhealthy, or up to kubectl 1.1 a reason alone after the sender or the container. What is left of
 // it, and the word right of it, say which version of kubectl printed it.
 func (t *textReader) eventRow(line string, words []word, at Place) bool {
 	for i := 0; i+1 < len(words) && i < 26; i++ {
@@ -25,7 +25,7 @@ func (t *textReader) eventRow(line string, words []word, at Place) bool {
 		case typed && isCamel(reason):
 		case typed && i > 0 && isAge(words[i-1].text) && strings.Contains(reason, "/"): // without a reason
 			reason, right = "", words[i+1:]
-		case !typed && i > 1 && is[len(is)-1] == '}' && lowerWord(reason):
+		case !typed && i > 1 && is[len(is)-1] == '}' && untyped(reason):
 			is, reason, left = "", strings.ToUpper(reason[:1])+reason[1:], words[:i+1]
 		default:
 			continue
@@ -39,9 +39,10 @@ func (t *textReader) eventRow(line string, words []word, at Place) bool {
 	return false
 }
 
-// lowerWord reports whether a word is a reason of 2015, such as killing or backOff.
-func lowerWord(s string) bool {
-	return len(s) > 2 && s[0] >= 'a' && s[0] <= 'z' && isCamel(strings.ToUpper(s[:1])+s[1:])
+// untyped reports whether a word can be a reason in a row without a type: killing or backOff in 2015,
+// Killing in kubectl 1.1.
+func untyped(s string) bool {
+	return s != "Normal" && s != "Warning" && len(s) > 2 && isCamel(strings.ToUpper(s[:1])+s[1:])
 }
 
 // row reads the columns around the type and the reason of a row. It returns false for a sentence.
@@ -272,6 +273,19 @@ func (t *textReader) podRow(line string, words []word, at Place) bool {
 	return false
 }
 
+// NodeNotReady is the reason of a fact about a node that kubectl get nodes shows. The message names it.
+const NodeNotReady = "NodeNotReady"
+
+// nodeRow reads a row of kubectl get nodes. STATUS, ROLES, AGE and VERSION are its anchor.
+func (t *textReader) nodeRow(line string, at Place) bool {
+	m := nodeStatus.FindStringSubmatch(line)
+	if m != nil && strings.HasPrefix(m[2], "NotReady") {
+		t.add(&Fact{Place: at, Source: FromText, Kind: Log, Reason: NodeNotReady, Message: m[1], Count: 1,
+			Text: brief(line)})
+	}
+	return m != nil
+}
+
 // statusRow reads the words before READY, and the columns from it on.
 func (t *textReader) statusRow(line string, before []word, m []string, at Place) bool {
 	f := &Fact{Place: at, Source: FromWatch, Kind: Row, Value: m[1], Reason: m[2], Count: -1, Aged: true,
@@ -338,6 +352,7 @@ var (
 	status = regexp.MustCompile(
 		`^(\d{1,9}/\d{1,9})\s+([A-Z][A-Za-z0-9:/]{3,})(?:\s+(?:restarts=)?(\d{1,9}))?` +
 			`(?:\s+\((\w+) ago\))?(?:\s+(\S+)|\s*$)`)
+	nodeStatus = regexp.MustCompile(`^\s*([a-z0-9][-a-z0-9.]*)\s+((?:Not)?Ready\S*)\s+\S+\s+\S+\s+v\d+\.\d+`)
 	lastColumn = regexp.MustCompile(`<none>\s+(\d+/\d+)$`) // READINESS GATES
 	objectKind = regexp.MustCompile(`^[A-Za-z.]{2,}$`)
 )

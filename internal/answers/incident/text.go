@@ -66,13 +66,14 @@ func (t *textReader) line(line string, at Place) {
 		t.flush()
 		t.asked, t.program = "", false
 	case t.heading(trimmed, at):
-	case t.eventRow(line, t.words, at) || t.podRow(line, t.words, at):
+	case t.eventRow(line, t.words, at) || t.podRow(line, t.words, at) || t.nodeRow(line, at):
 	case !event.hasOutput(trimmed) && t.fieldLine(line, at):
 	case t.spokenEvent(line, t.words, at):
 	case strings.HasSuffix(trimmed, "status is Pending") && t.spokenState(line, at):
-	case event != nil && len(event.Message) <= maxMessage && !isAge(t.words[0].text): // otherwise a row that is cut off
+	case event != nil && len(event.Message) <= maxMessage && new(columns).readTime(t.words) == 0:
+		// otherwise a row that is cut off
 		t.continues(event, line)
-	case t.spokenEnd(line, at):
+	case t.spokenEnd(line, at), t.sign(line, at):
 	default:
 		t.skip(at, line)
 	}
@@ -115,7 +116,7 @@ func (t *textReader) continues(f *Fact, line string) {
 		t.skip(Place{t.file, t.at(t.next).Line - 1}, line)
 		return
 	// or in the middle of a word
-	case t.width >= wrapWidth && line[0] != ' ' && line[0] != '\t' && (line[0] < 'A' || line[0] > 'Z'):
+	case t.width >= wrapWidth && !strings.ContainsAny(line[:1], " \t+"+upper):
 	default:
 		f.Message += "\n"
 	}

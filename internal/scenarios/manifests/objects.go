@@ -2,6 +2,7 @@ package manifests
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -84,6 +85,10 @@ func (f *Objects) full(n *strict.Node) bool {
 }
 
 func (f *Objects) object(n, apiVersion, kind *strict.Node) {
+	if isContainer(n) {
+		n = podOf(n)
+		apiVersion, kind = n.Field("apiVersion"), n.Field("kind")
+	}
 	if !hasType(n, apiVersion, kind) {
 		f.refuse(n)
 		return
@@ -127,6 +132,43 @@ func (f *Objects) object(n, apiVersion, kind *strict.Node) {
 	default:
 		f.manifest(n, w)
 	}
+}
+
+// containerFields are the fields of a container.
+var containerFields = func() map[string]bool {
+	fields := map[string]bool{}
+	for field := range reflect.TypeFor[v1.Container]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		fields[name] = true
+	}
+	return fields
+}()
+
+// isContainer reports whether a document is no object, but a part of a container with a probe. Values of
+// a chart also have other fields.
+func isContainer(n *strict.Node) bool {
+	probe := false
+	for i, key := range n.Keys {
+		if !containerFields[key.Name] || key.Name == "image" && n.Items[i].Kind != strict.Scalar {
+			return false
+		}
+		probe = probe || strings.HasSuffix(key.Name, "Probe") && n.Items[i].Kind == strict.Mapping
+	}
+	return probe
+}
+
+// podOf returns a Pod with a part of a container.
+func podOf(container *strict.Node) *strict.Node {
+	for _, field := range []string{"name", "image"} {
+		if !container.Field(field).Written() {
+			container.Put(field, field, strict.Scalar, "fragment")
+		}
+	}
+	pod := container.Within("spec", "containers")
+	pod.Put("apiVersion", "apiVersion", strict.Scalar, "v1")
+	pod.Put("kind", "kind", strict.Scalar, "Pod")
+	pod.Put("metadata", "metadata", strict.Mapping, "").Put("name", "name", strict.Scalar, "fragment")
+	return pod
 }
 
 // hasType reports whether an object has an apiVersion and a kind.

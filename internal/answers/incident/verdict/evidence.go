@@ -43,6 +43,7 @@ type evidence struct {
 	rows       []*incident.Fact
 	row        *incident.Fact // the newest one about the pod, or nil
 	restarts   int            // -1: unknown
+	sent       int            // number of events of the kubelet about the pod
 
 	end             *incident.Fact // the newest whose exit code or reason is known
 	life            *Span          // of the instance that ended
@@ -57,6 +58,7 @@ type kubeletLog struct {
 	restarted bool             // a kubelet
 	starved   []*incident.Fact // a node was out of memory
 	rows      []*incident.Fact // of kubectl get pods
+	evicted   *incident.Fact   // of a pod that the text does not name, or nil
 }
 
 // forgotten returns the line of a log that says that a new kubelet does not know whether a pod is
@@ -112,6 +114,9 @@ func collect(p *incident.Pod, log kubeletLog) (list []*evidence) {
 	pod := list[len(list)-1]
 	for _, f := range p.Facts {
 		cmp.Or(of[f.Container], pod).add(f)
+		if f.Kind == incident.Event && f.Reason != "Scheduled" && f.Reason != "FailedScheduling" {
+			pod.sent += max(f.Count, 1)
+		}
 	}
 	for _, of := range killers {
 		pod.giveFailures(of, list)
@@ -235,7 +240,7 @@ var causeOf = byWord(map[Cause]string{
 	PostStartHook: "PostStartHookError FailedPostStartHook",
 	Sandbox: "CreatePodSandboxError FailedCreatePodSandBox FailedCreatePodSandbox FailedPodSandBoxStatus " +
 		"NetworkNotReady",
-	Rejected:      "BackoffLimitExceeded",
+	Rejected:      "BackoffLimitExceeded PodsFailed",
 	Unschedulable: "FailedScheduling",
 	Volume:        "FailedMount FailedAttachVolume FailedMapVolume",
 	Node:          "Unknown ContainerStatusUnknown NodeLost",

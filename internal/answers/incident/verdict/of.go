@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"probesim.dev/internal/answers/incident"
+	"probesim.dev/internal/printable"
 	"probesim.dev/trace"
 )
 
@@ -29,6 +30,9 @@ func Of(rec *incident.Recording) *Report {
 		if f.Kind == incident.Row {
 			log.rows = append(log.rows, f)
 		}
+		if f.Reason == "Evicted" && f.Pod != nil && f.Pod.Unnamed {
+			log.evicted = f
+		}
 	}
 	for _, p := range rec.Pods {
 		if len(p.Facts) == 0 {
@@ -44,6 +48,7 @@ func Of(rec *incident.Recording) *Report {
 		report.Verdicts = []Verdict{nothing(rec)}
 	}
 	waitTogether(report.Verdicts)
+	addSign(rec, report.Verdicts)
 	addNext(rec, report.Verdicts)
 	slices.SortStableFunc(report.Verdicts, func(a, b Verdict) int { return slices.Compare(a.order(), b.order()) })
 	return report
@@ -55,8 +60,10 @@ func Of(rec *incident.Recording) *Report {
 func nameUnnamed(list []Verdict) []Verdict {
 	all := slices.Clone(list)
 	list = slices.DeleteFunc(list, func(v Verdict) bool {
-		return v.Pod.Unnamed && calm[v.Cause] == calm[Failing] && slices.ContainsFunc(all, func(o Verdict) bool {
-			return !o.Pod.Unnamed && o.Probe == v.Probe && o.Class == v.Class
+		return v.Pod.Unnamed && slices.ContainsFunc(all, func(o Verdict) bool {
+			quoted := calm[v.Cause] == calm[Failing] && o.Probe == v.Probe && o.Class == v.Class
+			shared := v.Cause == Removed && o.Cause == Removed && slices.Contains(o.Evidence, v.Evidence[0])
+			return !o.Pod.Unnamed && (quoted || shared)
 		})
 	})
 	for i := range list {
@@ -112,8 +119,8 @@ func (v *Verdict) order() []int {
 	return []int{trouble, slices.Index([]Sure{Certain, Likely, Open}, v.Sure), -min(len(v.Class), 1), -v.Restarts}
 }
 
-// warns matches lines that speak of trouble.
-var warns = regexp.MustCompile(`\bWarning\b|(?i)unhealthy|probe (failed|errored)|back-?off|oomkilled|exit code`)
+// warns matches messages that speak of trouble.
+var warns = regexp.MustCompile(`(?i)unhealthy|probe (failed|errored)|back-off|oomkilled|exit code`)
 
 // resourceOf returns the resource that a node is short of.
 func resourceOf(f *incident.Fact) string {
@@ -126,6 +133,42 @@ func resourceOf(f *incident.Fact) string {
 	return "disk"
 }
 
+// addSign adds the last line that may say why to the verdicts that do not know it.
+func addSign(rec *incident.Recording, list []Verdict) {
+	if len(rec.Signs) == 0 {
+		return
+	}
+	sign := rec.Signs[len(rec.Signs)-1]
+	for i := range list {
+		v := &list[i]
+		open := v.Sure == Open && slices.Contains([]Cause{OwnExit, Unknown, Waiting}, v.Cause)
+		late := v.Cause == Volume && strings.Contains(v.Sentence, "time")
+		if v.Pod != nil && !v.readyNow && (open || late) && v.Because == "" {
+			v.Because = "One line that is no event may say why: " + firstLine(lastError(sign.Text), 160)
+			v.Evidence = append(v.Evidence, Evidence{sign.Place, firstLine(sign.Text, 200)})
+		}
+	}
+}
+
+// ofSign returns the ruling on a recording without facts that has a line that says why.
+func ofSign(rec *incident.Recording) *ruling {
+	for _, sign := range slices.Backward(rec.Signs) {
+		r := certain(Unknown, &incident.Fact{Place: sign.Place, Text: sign.Text}).likely()
+		switch {
+		case strings.Contains(sign.Text, "exec format error"):
+			r.cause, r.what = CannotStart, firstLine(lastError(sign.Text), 160)
+			return r.saying("sign exec format error")
+		case strings.Contains(sign.Text, "DeadlineExceeded"):
+			r.cause = Removed
+			return r.saying("sign DeadlineExceeded")
+		}
+	}
+	return certain(NoFacts).open()
+}
+
+// created matches the message of a Job, whose pods have its name and five letters.
+var created = regexp.MustCompile(`^Created pod: ([a-z0-9][-a-z0-9.]*)-[a-z0-9]{5}$`)
+
 // nothing is the verdict on a recording without trouble, or without facts.
 func nothing(rec *incident.Recording) Verdict {
 	r := certain(Nothing)
@@ -135,10 +178,19 @@ func nothing(rec *incident.Recording) Verdict {
 	warning := slices.IndexFunc(rec.Facts, warned)
 	ofNode := slices.IndexFunc(rec.Facts,
 		func(f *incident.Fact) bool { return f.Pod == nil && f.Reason != "SystemOOM" })
-	unread := slices.IndexFunc(rec.Unread, func(u incident.Unread) bool { return warns.MatchString(u.Text) })
+	made := slices.IndexFunc(rec.Facts, func(f *incident.Fact) bool { return created.MatchString(f.Message) })
 	switch {
 	case len(rec.Facts) == 0:
-		r = certain(NoFacts).open()
+		r = ofSign(rec)
+	case ofNode >= 0 && rec.Facts[ofNode].Reason == incident.NodeNotReady:
+		r = certain(Node).saying("nodes not ready")
+		var names []string
+		for _, f := range rec.Facts {
+			if f.Reason == incident.NodeNotReady && f.Pod == nil {
+				names, r.proof = append(names, f.Message), append(r.proof, f)
+			}
+		}
+		r.what = printable.Few(names)
 	case ofNode >= 0:
 		f := rec.Facts[ofNode]
 		r = certain(Node, f).likely().saying("node pressure")
@@ -157,9 +209,9 @@ func nothing(rec *incident.Recording) Verdict {
 			r.saying("went on").likely()
 		}
 		r.proof, r.what = []*incident.Fact{f}, firstLine(cmp.Or(f.Message, f.Reason), 160)
-	case unread >= 0:
-		r.saying("warning alone").open()
-		r.what = firstLine(rec.Unread[unread].Text, 160)
+	case made >= 0:
+		r.saying("made pods").open()
+		r.what = created.FindStringSubmatch(rec.Facts[made].Message)[1]
 	case slices.ContainsFunc(rec.Facts,
 		func(f *incident.Fact) bool { return f.Kind == incident.Event && f.Reason == "Started" }):
 		r.saying("no trouble").likely() // a probe or an exit would have left events

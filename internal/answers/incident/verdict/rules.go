@@ -93,11 +93,15 @@ func byProbe(of trace.Probe) Cause { return Cause(of) + "Probe" }
 var evictions = map[string]string{"Evicted": "evicted", "Preempted": "preempted",
 	"Preempting":             "preempted by kubelet",
 	"TaintManagerEviction":   "evicted by taint",
-	"NodeControllerEviction": "evicted by taint", "ExceededGracePeriod": "evicted", "DisruptionTarget": "evicted",
+	"NodeControllerEviction": "evicted by taint", outOfGrace: "evicted", "DisruptionTarget": "evicted",
 	"DeadlineExceeded": "stopped with pod", "NodeShutdown": "refused by node",
 	// rejectPod in pkg/kubelet/kubelet.go at v1.37.2
 	"NodeAffinity": "refused by node", "UnexpectedAdmissionError": "refused by node",
 	"Terminated": "stopped with pod"} // by a node that shuts down
+
+// outOfGrace is the reason of an event beside that of an eviction, which has the cause (killPodNow in
+// pkg/kubelet/pod_workers.go at v1.37.2).
+const outOfGrace = "ExceededGracePeriod"
 
 // removal returns the name of the phrase for such a reason, or nothing. Those that begin with OutOf
 // end with a resource.
@@ -111,15 +115,23 @@ func removal(reason string) string {
 // evicted: the status or an event says so.
 func evicted(e *evidence) *ruling {
 	f := e.find(func(f *incident.Fact) bool {
-		return removal(f.Reason) != "" && (f.Kind != incident.Condition || f.Value == "True") &&
-			!strings.HasPrefix(f.Message, "Cancelling")
+		return removal(f.Reason) != "" && f.Reason != outOfGrace &&
+			(f.Kind != incident.Condition || f.Value == "True") && !strings.HasPrefix(f.Message, "Cancelling")
 	})
+	if f == nil {
+		f = e.find(func(f *incident.Fact) bool { return f.Reason == outOfGrace })
+	}
 	if f == nil || e.init && e.finished() { // it had done its work before
 		return nil
 	}
 	r := certain(Removed, f).saying(removal(f.Reason))
-	if r.words == "evicted" && f.Message == "" {
+	switch {
+	case r.words != "evicted":
+	case f.Message == "":
 		r.words = "evicted bare"
+	case strings.HasPrefix(f.Message, "The node had condition: "):
+		// nodeConditionMessageFmt in pkg/kubelet/eviction/helpers.go at v1.37.2, of Admit
+		r.words = "refused by node"
 	}
 	return r
 }
@@ -132,6 +144,8 @@ func rejected(e *evidence) *ruling {
 		return nil
 	case t.fact.Reason == "BackoffLimitExceeded":
 		return certain(Unknown, t.fact).open().saying("backoff limit")
+	case t.fact.Reason == "PodsFailed":
+		return certain(Unknown, t.fact).open().saying("pods failed")
 	}
 	r := certain(Rejected, t.fact)
 	if r.what = "its workload"; !e.pod.Unnamed {
@@ -158,6 +172,13 @@ func named(e *evidence) *ruling {
 		case cause == OutOfMemory && (f.ExitKnown && f.ExitCode != sigkill || f.Kind == incident.Row &&
 			e.survived() != nil): // what it lost was not its first process
 		case cause == Node && e.kills() > 0: // which the lost instance does not explain
+		case cause == Node && f.Reason == "ContainerStatusUnknown" && i < 2:
+			// an evicted pod has it, too (TerminatePod in pkg/kubelet/status/status_manager.go at
+			// v1.37.2)
+			if e.log.evicted != nil {
+				return certain(Removed, f, e.log.evicted).likely().saying("evicted as another")
+			}
+			return certain(Node, f).likely().saying("lost or evicted")
 		case cause == Node && i < 2:
 			return certain(Node, f).likely()
 		case cause == OutOfMemory, cause != "" && i < 2:
@@ -500,7 +521,9 @@ func probeExcluded(e *evidence) *ruling {
 	}
 	// a failed postStart hook ends a container, too
 	hooked := e.spec.Lifecycle != nil && e.spec.Lifecycle.PostStart != nil
-	if !e.complete || !e.exits || e.signalled || e.init && e.finished() || hooked {
+	// a description shows no hooks, and the events show when one failed
+	all := e.complete || e.probeless() && e.whole
+	if !all || !e.exits || e.signalled || e.init && e.finished() || hooked {
 		r.likely()
 	}
 	return r
@@ -536,7 +559,10 @@ func inLog(e *evidence) *ruling {
 	switch {
 	case kill != nil && incident.ParseKilling(kill.Message) == incident.ByUnhealthy:
 		return certain(Unknown, kill).saying("killed unhealthy")
-	// events had no reason up to 2015
+	case kill != nil && kill.Source != incident.FromLog && e.killer != nil && e.count(Removed) == 0 &&
+		!after(e.killer.fact, kill):
+		return certain(byProbe(e.killer.probe), kill, e.killer.fact).likely()
+	// events had no reason up to 2016
 	case kill != nil && (kill.Source == incident.FromLog || e.count(Removed) == 0 && e.killer == nil):
 		return certain(LivenessProbe, kill).open(StartupProbe, Removed).saying("open deletion")
 	case backOff != nil && backOff.Source == incident.FromLog && e.killer == nil && (sync != nil || e.log.probes):
@@ -739,9 +765,29 @@ func (e *evidence) scattered(f *failure) bool {
 		return false
 	}
 	apart, known := span(f.fact)
-	p := e.probe(f.probe)
-	return known && f.count > 1 && time.Duration(f.count-1)*e.period(f.probe)*2 <= apart.Least ||
-		p != nil && total(e.failed(f.probe)) < int(p.FailureThreshold)
+	return known && f.count > 1 && time.Duration(f.count-1)*e.period(f.probe)*2 <= apart.Least || e.tooFew(f.probe)
+}
+
+// tooFew reports whether the text has fewer failures of a probe than the threshold, which is 3 by
+// default.
+func (e *evidence) tooFew(of trace.Probe) bool {
+	threshold := int32(3)
+	if p := e.probe(of); p != nil {
+		threshold = p.FailureThreshold
+	}
+	list := e.failed(of)
+	return total(list) < int(threshold) && !slices.ContainsFunc(list, func(f failure) bool { return f.fact.AtLeast })
+}
+
+// justStarted reports whether a probe failed within a period after a start: programs listen later.
+func (e *evidence) justStarted(f *failure) bool {
+	for _, reason := range []Cause{"Started", "Created", "Pulled"} {
+		if t := e.events[reason].fact; t != nil && t.Last.Known() && f.fact.Last.Known() {
+			apart := f.fact.Last.At.Sub(t.Last.At)
+			return apart >= 0 && apart+f.fact.Last.Within <= e.period(f.probe)
+		}
+	}
+	return false
 }
 
 // notReady: the container runs, and its readiness probe fails.
@@ -750,7 +796,7 @@ func notReady(e *evidence) *ruling {
 	switch {
 	case e.ready == "true", e.state == "Error", e.state == "Failed":
 		return nil
-	case f != nil && e.overSince(f):
+	case f != nil && e.ready == "" && e.overSince(f):
 		return certain(Nothing, f.fact).of(trace.Readiness).likely().saying("not ready before")
 	case f != nil:
 		r := certain(NotReady, f.fact).of(trace.Readiness)
@@ -760,6 +806,10 @@ func notReady(e *evidence) *ruling {
 		switch {
 		case e.ready == "" && e.rare(f):
 			r.words = "now and then"
+		case e.ready == "" && e.tooFew(f.probe) && e.justStarted(f):
+			r.open(Nothing).saying("first miss")
+		case e.ready == "" && e.tooFew(f.probe):
+			r.open(Nothing).saying("failed few")
 		case e.ready == "" && e.scattered(f):
 			r.open(Nothing).saying("fails at times")
 		}
@@ -822,6 +872,9 @@ func (e *evidence) overSince(f *failure) bool {
 	if f.fact.Source == incident.FromLog || f.fact.AgeWithin <= 0 || total(e.failed(f.probe)) >= burst {
 		return false
 	}
+	if e.of.sent >= burst && f.fact.Age < refill {
+		return false
+	}
 	longest := time.Minute // if the settings are unknown
 	if p := e.probe(f.probe); p != nil {
 		longest = 2*e.period(f.probe) + time.Duration(p.TimeoutSeconds)*time.Second
@@ -842,16 +895,32 @@ func harmless(e *evidence) *ruling {
 		return certain(Nothing, e.unready.fact).of(trace.Readiness)
 	case failed != nil && e.ready == "true":
 		return certain(Nothing, failed.fact).of(failed.probe).likely().saying("errors ready")
+	case failed != nil && failed.class == NoCommand:
+		r := certain(Failing, failed.fact).of(failed.probe).likely().saying("errors command")
+		if m := missing.FindStringSubmatch(failed.output); m != nil {
+			r.what = ": the image has no " + m[1]
+		}
+		return r
 	case failed != nil:
 		return certain(Failing, failed.fact).of(failed.probe).likely().saying("errors")
 	}
 	return nil
 }
 
+// missing matches the program of a command that the image does not have.
+var missing = regexp.MustCompile(`exec: \\*"([^"\\]+)\\*": executable file not found`)
+
 // hookFailed: a preStop hook, which the kubelet runs before it stops a container, or a hook of
 // which the text does not say which it is.
 func hookFailed(e *evidence) *ruling {
-	if f := e.events["FailedPreStopHook"].fact; f != nil {
+	if f := e.events["PreStopTimeout"].fact; f != nil {
+		r := certain(Removed, f).saying("preStop late")
+		r.what = " (" + f.Message + ")"
+		return r
+	}
+	if f := e.events["FailedPreStopHook"].fact; f != nil && strings.Contains(f.Message, " exited with 137:") {
+		return certain(Removed, f).likely().saying("preStop cut")
+	} else if f != nil {
 		return certain(Removed, f).likely().saying("preStop hook")
 	}
 	if f := e.events["FailedHook"].fact; f != nil {

@@ -19,11 +19,12 @@ func TestReadSays(t *testing.T) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			text := strings.ReplaceAll(d.Input, "\\n\n", "\n\n") // a blank line would end the input
 			rec := incident.Read([]input.File{{Name: "stdin", Data: []byte(text + "\n")}})
-			if len(rec.Facts) == 0 {
+			list := verdict.Of(rec).Verdicts
+			if list[0].Cause == verdict.NoFacts {
 				return "no facts\n"
 			}
 			var b strings.Builder
-			for _, v := range verdict.Of(rec).Verdicts {
+			for _, v := range list {
 				pod := ""
 				if v.Pod != nil && !v.Pod.Unnamed {
 					pod = v.Pod.Key() + ": "

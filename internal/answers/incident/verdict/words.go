@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"probesim.dev/internal/answers/bounds"
@@ -49,6 +50,10 @@ func write(e *evidence, r *ruling) Verdict {
 		r.words = problem(r.cause, w.message())
 	}
 	p := cmp.Or(phrases[r.words], phrases[string(r.cause)+" "+string(r.sure)], phrases[string(r.cause)])
+	if old := r.past(); old > 0 {
+		p.sentence = strings.Replace(p.sentence, " cannot ", " could not ", 1)
+		r.detail = fmt.Sprintf("The last such event is %s old: it may be over.", round(old))
+	}
 	v.Sentence = w.values.Replace(p.sentence)
 	if rest, unnamed := strings.CutPrefix(v.Sentence, "the "); unnamed {
 		v.Sentence = "The " + rest
@@ -74,6 +79,19 @@ func write(e *evidence, r *ruling) Verdict {
 		e.tuneNext(&v)
 	}
 	return v
+}
+
+// past returns the age of the event that proves why a container or a pod cannot start, if it would
+// have come again since: each retry comes within five minutes (MaxContainerBackOff in
+// pkg/kubelet/kubelet.go at v1.37.2), and so does the next event of a pod that has many.
+func (r *ruling) past() time.Duration {
+	if len(r.proof) == 0 || !slices.Contains([]Cause{Image, Configuration, CannotStart, Volume, Sandbox,
+		Unschedulable}, r.cause) || slices.ContainsFunc(r.proof, func(f *incident.Fact) bool {
+		return f.Kind != incident.Event || f.Age < 2*refill
+	}) {
+		return 0
+	}
+	return r.proof[0].Age
 }
 
 // unname corrects the container of a verdict whose events may be about another one.
@@ -144,7 +162,7 @@ func (w *writer) setValues() {
 		name = e.pod.Name
 	}
 	if e.exits {
-		code = fmt.Sprint(" with exit code ", e.end.ExitCode)
+		code = fmt.Sprint(" with exit code ", e.end.ExitCode, signals[e.end.ExitCode])
 	}
 	if e.life != nil {
 		if after = " after " + round(e.life.middle()); e.life.Greatest < 2*time.Second {
@@ -171,6 +189,10 @@ func (w *writer) setValues() {
 		"{code}", code, "{after}", after, "{message}", w.message(), "{state}", e.state,
 		"{podName}", cmp.Or(kubernetesName.FindString(name), "POD"),
 		"{namespace}", namespace, "{container}", container, "{previous}", previous}
+	limit := ""
+	if q, has := e.spec.Resources.Limits[v1.ResourceMemory]; has {
+		limit = "; its limit is " + q.String()
+	}
 	waits, hook, probeOr := "", "", e.suspect("")+" killed it, "
 	if e.probeless() {
 		probeOr = ""
@@ -181,12 +203,17 @@ func (w *writer) setValues() {
 	if e.state == "CrashLoopBackOff" {
 		waits = " and waits to start again (CrashLoopBackOff)"
 	}
-	list = append(list, "{waits}", waits, "{hook}", strings.TrimSuffix(hook, ": "), "{probeOr}", probeOr)
+	list = append(list, "{limit}", limit, "{waits}", waits, "{hook}", strings.TrimSuffix(hook, ": "), "{probeOr}",
+		probeOr)
 	if t, has := e.events[Image]; has {
 		took, _ := span(t.fact)
-		list = append(list, "{tries}", often(t.count, took))
-		if m := imageName.FindStringSubmatch(t.fact.Message); m != nil {
-			list = append(list, "{image}", " "+m[1])
+		switch images := e.images(); len(images) {
+		case 0:
+			list = append(list, "{tries}", often(t.count, took))
+		case 1:
+			list = append(list, "{tries}", often(t.count, took), "{image}", " "+images[0])
+		default: // the count is that of all
+			list = append(list, "{image}", "s "+printable.And(images))
 		}
 	}
 	if w.failure != nil {
@@ -195,6 +222,10 @@ func (w *writer) setValues() {
 	// of equal ones, the first counts
 	w.values = strings.NewReplacer(append(list, "{image}", " of "+who, "{tries}", "")...)
 }
+
+// signals has what exit codes say about signals: 128 plus the number, on Linux.
+var signals = map[int32]string{132: " (SIGILL)", 134: " (SIGABRT)", 135: " (SIGBUS)", 136: " (SIGFPE)",
+	139: " (SIGSEGV)", controlC: " (Windows told it to stop)"}
 
 // hookExit matches the exit code of a hook, with its output.
 var hookExit = regexp.MustCompile(`lifecycle hook .* exited with (\d+)(?:: ([^",]*))?`)
@@ -212,6 +243,17 @@ func (e *evidence) suspect(known trace.Probe) string {
 		}
 	}
 	return "a probe"
+}
+
+// images returns the images that cannot be pulled, each once.
+func (e *evidence) images() (names []string) {
+	for _, f := range e.pod.Facts {
+		if m := imageName.FindStringSubmatch(f.Message); m != nil && e.about(f) && kindOf(f) == Image &&
+			len(names) < 5 && !slices.Contains(names, m[1]) {
+			names = append(names, m[1])
+		}
+	}
+	return names
 }
 
 var imageName = regexp.MustCompile(`image "?([^\s":,]+(?::[^\s":,]+)*)"?`)
@@ -268,6 +310,7 @@ func (w *writer) message() (message string) {
 		return ""
 	}
 	f := w.r.proof[i]
+	message = f.Message
 	for _, o := range w.e.pod.Facts {
 		if o.Kind == f.Kind && o.Reason == f.Reason && o.Container == f.Container && len(o.Message) > len(message) {
 			message = o.Message
@@ -283,18 +326,25 @@ func (w *writer) message() (message string) {
 	}
 	message = strings.TrimPrefix(firstLine(message, 4000), "Error: ")
 	message = rpcCode.ReplaceAllString(message, "")
-	// the last part of a chain of errors says what is wrong
-	for len(message) > 110 && w.r.words != "evicted" && w.r.cause != Rejected && w.r.cause != Unschedulable {
+	if !strings.HasPrefix(w.r.words, "evicted") && w.r.cause != Rejected && w.r.cause != Unschedulable {
+		message = lastError(message)
+	}
+	if strings.Count(message, `"`)%2 == 1 { // the beginning is cut off
+		message = strings.TrimRight(message, `"]`)
+	}
+	return ": " + strings.TrimRight(firstLine(message, 160), ".:")
+}
+
+// lastError returns the last part of a long chain of errors, which says what is wrong.
+func lastError(message string) string {
+	for len(message) > 110 {
 		_, rest, more := strings.Cut(message, ": ")
 		if !more || len(rest) < 20 || !strings.Contains(rest, " ") {
 			break
 		}
 		message = rest
 	}
-	if strings.Count(message, `"`)%2 == 1 { // the beginning is cut off
-		message = strings.TrimRight(message, `"]`)
-	}
-	return ": " + strings.TrimRight(firstLine(message, 160), ".:")
+	return message
 }
 
 // means returns the words for the class of a failure.
@@ -365,7 +415,21 @@ func (e *evidence) parts(f *failure) []string {
 		"{port}", part(port, portIn, " on port %s", ""),
 		"{status}", part("", statusIn, "%s", ""),
 		"{within}", part(within, timedOutIn, " within %s (timeoutSeconds)", " in time (timeoutSeconds)"), "{output}",
-		firstLine(f.output, 120)}
+		decisive(f.output)}
+}
+
+// decisive returns the part of the output of a command that says why it failed: of a trace of a shell
+// (set -x) its last commands, of Python's the last line, of others the first line.
+func decisive(output string) string {
+	output = strings.TrimSpace(output)
+	lines := strings.Split(output, "\n")
+	switch last := len(lines) - 1; {
+	case strings.HasPrefix(output, "Traceback ("):
+		return "… " + firstLine(lines[last], 120)
+	case strings.HasPrefix(output, "+ "):
+		return "… " + firstLine(strings.Join(lines[max(0, last-4):], "; "), 200)
+	}
+	return firstLine(output, 120)
 }
 
 // details returns the arithmetic, and what the other facts have to do with the cause.
@@ -388,7 +452,12 @@ func (w *writer) details() []string {
 	case w.r.cause == OutOfMemory && liveness+startup > 0:
 		result = fmt.Sprintf("Its probes have killed it%s, too.", times(liveness+startup))
 	}
-	if w.e.hook() != nil && w.r.cause != PostStartHook && w.r.words != "preStop hook" && w.r.words != "hook failed" {
+	cut := w.e.events["PreStopTimeout"].fact
+	switch {
+	case strings.HasPrefix(w.r.words, "preStop"), w.r.cause == PostStartHook, w.r.words == "hook failed":
+	case cut != nil:
+		hook = "Its preStop hook did not end within the grace period (" + cut.Message + ")."
+	case w.e.hook() != nil:
 		hook = w.values.Replace("A lifecycle hook of it failed{hook}.")
 	}
 	return slices.DeleteFunc([]string{local, hook, w.readiness(), w.restarts(), w.counts(), w.arithmetic(), w.r.detail,
@@ -401,6 +470,9 @@ func (w *writer) details() []string {
 func (w *writer) readiness() string {
 	of, other, unready := w.e.probe(w.r.probe), w.e.probe(trace.Readiness), w.e.unready
 	switch {
+	case w.r.words == "open restarts" && w.e.of.events[Volume].fact != nil:
+		return "The text also has trouble with a volume: " +
+			firstLine(lastError(w.e.of.events[Volume].fact.Message), 160)
 	case w.r.words == "open restarts" && unready != nil:
 		return "Its readiness probe fails. " + w.meaning(unready)
 	case w.r.probe != trace.Liveness:
@@ -409,6 +481,8 @@ func (w *writer) readiness() string {
 		return "The readiness probe asks the same: what makes the container not ready restarts it, too."
 	case w.failure == nil && unready != nil:
 		return "The readiness probe failed, too. " + w.meaning(unready)
+	case w.r.cause == Failing && unready != nil && w.r.words != "failing both":
+		return "The readiness probe failed, too."
 	}
 	return ""
 }
@@ -418,9 +492,13 @@ func (w *writer) meaning(f *failure) string {
 	return strings.NewReplacer(w.e.parts(f)...).Replace(w.e.means(f).sentence)
 }
 
-// burst is the number of warnings about a pod that a kubelet sends before it drops some
-// (defaultSpamBurst in tools/record/events_cache.go of client-go v0.37.0).
-const burst = 25
+// burst is the number of events about a pod that a kubelet sends before it drops some. It then sends
+// one in each refill, so a shorter silence tells nothing (defaultSpamBurst and defaultSpamQPS in
+// tools/record/events_cache.go of client-go v0.37.1).
+const (
+	burst  = 25
+	refill = 300 * time.Second
+)
 
 // restarts compares kills with restarts.
 func (w *writer) restarts() string {
