@@ -120,7 +120,7 @@ func TestUp(t *testing.T) {
 				t.Skip(err)
 			}
 			command, output := cluster(t, "--proxy-mode", mode, "--", "sh", "-e", "testdata/pod.sh")
-			before := world(t)
+			before := world(t, 0)
 			err := command.Run()
 			var exit *exec.ExitError
 			if !errors.As(err, &exit) || exit.ExitCode() != 7 {
@@ -133,7 +133,7 @@ func TestUp(t *testing.T) {
 					t.Errorf("the output lacks %q:\n%s", want, got)
 				}
 			}
-			unchanged(t, before)
+			unchanged(t, before, command.Process.Pid)
 		})
 	}
 }
@@ -163,7 +163,7 @@ func TestNothingStays(t *testing.T) {
 	} {
 		t.Run(victim.process+" "+victim.signal.String(), func(t *testing.T) {
 			command, _ := cluster(t, "--", "sh", "-e", "testdata/wait.sh")
-			before := world(t)
+			before := world(t, 0)
 			stdout, err := os.CreateTemp(t.TempDir(), "stdout")
 			if err != nil {
 				t.Fatal(err)
@@ -206,7 +206,7 @@ func TestNothingStays(t *testing.T) {
 			if code := command.ProcessState.ExitCode(); code != victim.code {
 				t.Errorf("exit code %d, want %d", code, victim.code)
 			}
-			unchanged(t, before)
+			unchanged(t, before, command.Process.Pid)
 		})
 	}
 }
@@ -248,9 +248,14 @@ func descends(pid, ancestor int) bool {
 }
 
 // world lists what a cluster could leave: mounts, namespaces, cgroups, network devices, kernel
-// settings, and files in the directories that a node writes.
-func world(t *testing.T) map[string]bool {
+// settings, and files in the directories that a node writes. Other clusters than that of a process
+// do not count while they live.
+func world(t *testing.T, up int) map[string]bool {
 	t.Helper()
+	own := cgroupPrefix + strconv.Itoa(up)
+	ofOther := func(cgroup string) bool {
+		return strings.Contains(cgroup, cgroupPrefix) && !strings.Contains(cgroup, own)
+	}
 	found := map[string]bool{}
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -261,13 +266,15 @@ func world(t *testing.T) map[string]bool {
 	}
 	namespaces, _ := filepath.Glob("/proc/[0-9]*/ns/*")
 	for _, file := range namespaces {
-		if target, err := os.Readlink(file); err == nil {
+		target, err := os.Readlink(file)
+		cgroup, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "..", "cgroup"))
+		if err == nil && !ofOther(string(cgroup)) {
 			found["namespace "+target] = true
 		}
 	}
 	for _, root := range []string{"/sys/fs/cgroup", "/sys/class/net", "/run", "/var", "/opt", "/etc/cni", "/usr/libexec"} {
 		filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-			if err == nil && (root != "/sys/fs/cgroup" || entry.IsDir()) {
+			if err == nil && (root != "/sys/fs/cgroup" || entry.IsDir() && !ofOther(path)) {
 				found[path] = true
 			}
 			return nil
@@ -283,12 +290,12 @@ func world(t *testing.T) map[string]bool {
 
 // unchanged waits until the machine has nothing that it had not before: the kernel removes
 // namespaces soon after their last process.
-func unchanged(t *testing.T, before map[string]bool) {
+func unchanged(t *testing.T, before map[string]bool, up int) {
 	t.Helper()
 	var left []string
 	for range 100 {
 		left = nil
-		for _, name := range slices.Sorted(maps.Keys(world(t))) {
+		for _, name := range slices.Sorted(maps.Keys(world(t, up))) {
 			if !before[name] {
 				left = append(left, name)
 			}
