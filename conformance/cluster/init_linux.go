@@ -25,14 +25,14 @@ type initSettings struct {
 
 // stage runs one of the processes that up starts.
 func stage(name string, args []string) (int, error) {
-	switch name {
-	case "sweep":
+	switch {
+	case name == "sweep":
 		return 0, sweepStage(args)
-	case "init":
+	case name == "init":
 		return 0, enter()
-	case "init-in-cgroup":
+	case name == "init-in-cgroup":
 		return initStage()
-	case "node":
+	case name == "node" && len(args) > 0:
 		return 0, nodeStage(args[0], args[1:])
 	}
 	return 0, usageError("unknown command " + name)

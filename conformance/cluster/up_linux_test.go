@@ -164,26 +164,7 @@ func TestNothingStays(t *testing.T) {
 		t.Run(victim.process+" "+victim.signal.String(), func(t *testing.T) {
 			command, _ := cluster(t, "--", "sh", "-e", "testdata/wait.sh")
 			before := world(t, 0)
-			stdout, err := os.CreateTemp(t.TempDir(), "stdout")
-			if err != nil {
-				t.Fatal(err)
-			}
-			command.Stdout = stdout
-			if err := command.Start(); err != nil {
-				t.Fatal(err)
-			}
-			ended := make(chan error, 1)
-			go func() { ended <- command.Wait() }()
-			for {
-				select {
-				case err := <-ended:
-					t.Fatalf("the cluster has ended before the test: %v", err)
-				case <-time.After(100 * time.Millisecond):
-				}
-				if content, _ := os.ReadFile(stdout.Name()); string(content) == "running\n" {
-					break
-				}
-			}
+			ended := running(t, command)
 			pid := find(t, command.Process.Pid, victim.process)
 			if err := syscall.Kill(pid, victim.signal); err != nil {
 				t.Fatal(err)
@@ -211,12 +192,50 @@ func TestNothingStays(t *testing.T) {
 	}
 }
 
-// find returns a process of a cluster by the beginning of its command line, without directories.
+// running starts a cluster, waits until its command says that it runs, and returns where the end of
+// the process is reported.
+func running(t *testing.T, process *exec.Cmd) <-chan error {
+	t.Helper()
+	stdout, err := os.CreateTemp(t.TempDir(), "stdout")
+	if err != nil {
+		t.Fatal(err)
+	}
+	process.Stdout = stdout
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- process.Wait() }()
+	for {
+		select {
+		case err := <-ended:
+			t.Fatalf("the cluster has ended before the test: %v", err)
+		case <-time.After(100 * time.Millisecond):
+		}
+		if content, _ := os.ReadFile(stdout.Name()); string(content) == "running\n" {
+			return ended
+		}
+	}
+}
+
+// TestParentEnds ends the parent of "cluster up" by force, such as "go run".
+func TestParentEnds(t *testing.T) {
+	command, _ := cluster(t, "--", "sh", "-e", "testdata/wait.sh")
+	before := world(t, 0)
+	parent := exec.Command("sh", append([]string{"-c", `"$@"; exit $?`, "sh"}, command.Args...)...)
+	parent.Stderr = os.Stderr
+	ended := running(t, parent)
+	up := find(t, parent.Process.Pid, "cluster up")
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+	unchanged(t, before, up)
+}
+
+// find returns a process of a cluster by the beginning of its command line, without the directory.
 func find(t *testing.T, up int, name string) int {
 	t.Helper()
-	if name == "cluster up" {
-		return up
-	}
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {
 		content, err := os.ReadFile(file)
