@@ -119,7 +119,7 @@ func allRows() []string {
 	for _, part := range []struct {
 		letter string
 		last   int
-	}{{"B", 72}, {"C", 31}} {
+	}{{"B", 75}, {"C", 31}} {
 		for i := range part.last {
 			ids = append(ids, fmt.Sprint(part.letter, i+1))
 			if ids[len(ids)-1] == "B13" {

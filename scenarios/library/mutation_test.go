@@ -83,6 +83,8 @@ var mutations = []mutation{
 	{name: "nothing goes down", nothingDown: true},
 	{name: "static pods have no API server", alone: true},
 	{name: "the wall clock does not step", steadyClock: true},
+	{name: "no call is slow", quick: true},
+	{name: "no single call fails", noFaults: true},
 }
 
 func answering(a fakeruntime.Answer) *fakeruntime.Rule {

@@ -41,8 +41,12 @@ func simulate(t testing.TB, plan *scenarios.Plan, o options) *run {
 	if !ok {
 		t.Fatalf("there is no profile of Kubernetes %s", plan.Version)
 	}
+	delays := plan.Delays
+	if o.mutation.quick {
+		delays = fakeruntime.Delays{}
+	}
 	n := node.New(node.Options{
-		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: plan.Delays, Config: plan.Config,
+		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: delays, Config: plan.Config,
 		ControlPlane: plan.ControlPlane(),
 		Trace:        &trace.Recorder{Internal: o.internal, Details: plan.Scenario.NeedsDetails()},
 	})
@@ -79,6 +83,8 @@ type mutation struct {
 	withoutPatches bool // patches do not happen
 	nothingDown    bool // no outages of the API server, the runtime or the node
 	steadyClock    bool // the wall clock does not step
+	quick          bool // all calls take the usual time
+	noFaults       bool // no single call fails
 }
 
 // mutated is a node with a mutation.
@@ -160,6 +166,9 @@ func (w *mutated) mutate(pod *v1.Pod, program fakeruntime.Pod) fakeruntime.Pod {
 		containers[c.Name] = w.mutateProgram(program.Containers[c.Name])
 	}
 	program.Containers = containers
+	if w.mutation.quick {
+		program.Delays = fakeruntime.Delays{}
+	}
 	if w.mutation.change != nil {
 		w.mutation.change(pod)
 	}
@@ -167,6 +176,9 @@ func (w *mutated) mutate(pod *v1.Pod, program fakeruntime.Pod) fakeruntime.Pod {
 }
 
 func (w *mutated) mutateProgram(config fakeruntime.ContainerConfig) fakeruntime.ContainerConfig {
+	if w.mutation.quick {
+		config.Delays = fakeruntime.Delays{}
+	}
 	if w.mutation.withoutExits {
 		config.Program.Rules = slices.DeleteFunc(slices.Clone(config.Program.Rules),
 			func(r fakeruntime.Rule) bool { return r.Exit != nil })
@@ -191,6 +203,18 @@ func containersOf(pod *v1.Pod) []*v1.Container {
 func (w *mutated) SetAPIDown(down bool) {
 	if !w.mutation.nothingDown {
 		w.Node.SetAPIDown(down)
+	}
+}
+
+func (w *mutated) SetDelays(list ...fakeruntime.Delays) {
+	if !w.mutation.quick {
+		w.Node.SetDelays(list...)
+	}
+}
+
+func (w *mutated) FailCalls(f fakeruntime.Fault) {
+	if !w.mutation.noFaults {
+		w.Node.FailCalls(f)
 	}
 }
 
