@@ -110,20 +110,33 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 	r.Err = runUntil(n, o.Until, o.Progress, interrupt)
 	n.EndRequests()
 	r.End = min(n.Now(), o.Until)
-	r.Records, r.created, r.Windows = recorder.Records(), driver.Created(), n.Windows()
+	r.Records, r.Windows = recorder.Records(), n.Windows()
+	r.finish(driver, !o.Unjudged)
+	return r
+}
+
+// Observed returns the result of a run that was not simulated, from its records and the driver that
+// took its steps.
+func Observed(plan *scenarios.Plan, driver *drive.Driver, records []trace.Record, end virtual.Time, err error) *Result {
+	r := &Result{Plan: plan, Records: records, End: end, Err: err}
+	r.finish(driver, true)
+	return r
+}
+
+// finish takes over what the driver knows, and checks the expectations if they are to be judged.
+func (r *Result) finish(driver *drive.Driver, judged bool) {
+	r.created, r.Unreached = driver.Created(), driver.Unreached()
 	if err := driver.Err(); err != nil {
 		r.Err = errors.Join(r.Err, err)
 	}
-	r.Unreached = driver.Unreached()
-	if o.Unjudged {
-		return r
+	if !judged {
+		return
 	}
-	results, err := expect.Check(plan, r.checked())
+	results, err := expect.Check(r.Plan, r.checked())
 	if err != nil {
 		r.Err = errors.Join(r.Err, err)
 	}
 	r.Results = results
-	return r
 }
 
 func runUntil(n *node.Node, until virtual.Time, progress func(virtual.Time), interrupt func() error) error {
