@@ -174,17 +174,15 @@ func (o *playOptions) plans(cmd *cobra.Command, all []*scenarios.Scenario, versi
 		if !o.Matches(s) {
 			continue
 		}
-		if version == "" {
-			version = runner.Newest(s)
-		}
+		with := cmp.Or(version, runner.Newest(s))
 		reasons := strict.Errors{}
-		of := s.PlansWith(version)
+		of := s.PlansWith(with)
 		switch {
 		case len(of) == 0:
 			reasons = append(reasons, strict.Error{Pos: s.Pos, Message: fmt.Sprintf("%s does not run with %s, the version "+
-				"of the cluster", s.Metadata.Name, version)})
+				"of the cluster", s.Metadata.Name, with)})
 		case o.Seeds != nil:
-			of[0] = s.Plan(version, new(int64(o.Seeds.Min)))
+			of[0] = s.Plan(with, new(int64(o.Seeds.Min)))
 			fallthrough
 		default:
 			reasons = append(reasons, manifest.Refuse(of[0])...)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -220,9 +221,12 @@ func (c *Cluster) logs(ctx context.Context, namespace, pod, container string, pr
 }
 
 // watch calls f for each change of objects with labels, from those that exist on, until the context
-// is done. It watches again after an interruption, so that f can get the same state twice.
-func (c *Cluster) watch(ctx context.Context, kind, namespace, labels string, f func(watch.EventType, object)) error {
-	from := ""
+// is done. It calls connected when the first watch begins. It watches again after an interruption,
+// so that f can get the same state twice.
+func (c *Cluster) watch(ctx context.Context, kind, namespace, labels string, connected func(),
+	f func(watch.EventType, object)) error {
+	from, connected := "", sync.OnceFunc(connected)
+	defer connected()
 	for {
 		w, err := c.call("GET", kind, namespace, "").Timeout(0).
 			VersionedParams(&metav1.ListOptions{Watch: true, LabelSelector: labels, ResourceVersion: from},
@@ -233,6 +237,7 @@ func (c *Cluster) watch(ctx context.Context, kind, namespace, labels string, f f
 		case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err):
 			return err
 		case err == nil:
+			connected()
 			from = follow(w, from, f)
 		}
 		select {

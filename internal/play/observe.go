@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -55,18 +56,21 @@ func (p *pod) container(name string) *container {
 	return c
 }
 
-// observe watches the objects of the run.
+// observe watches the objects of the run. It returns when all watches have begun.
 func (w *world) observe(labels string, controlled bool) {
 	kinds := map[string]string{"Pod": labels, "Event": ""}
 	if controlled {
 		kinds["Deployment"], kinds["ReplicaSet"], kinds["EndpointSlice"] = labels, labels, ""
 	}
 	seen := map[string]object{}
+	var begun sync.WaitGroup
+	defer begun.Wait()
 	for kind, labels := range kinds {
+		begun.Add(1)
 		go func() {
-			err := w.cluster.watch(w.ctx, kind, w.namespace, labels, func(t watch.EventType, o object) {
-				at := w.now()
-				w.turn(func() { w.see(at, t, o, seen) })
+			err := w.cluster.watch(w.ctx, kind, w.namespace, labels, begun.Done, func(t watch.EventType, o object) {
+				at := time.Now()
+				w.turn(func() { w.see(virtual.At(at.Sub(w.zero)), t, o, seen) })
 			})
 			if err != nil {
 				w.fail(Unexpected{fmt.Sprintf("cannot watch %ss in namespace %s: %s", kind, w.namespace, reason(err))})

@@ -1,11 +1,11 @@
 package play
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -69,20 +69,20 @@ func New(c *Cluster, o Options, plans []*plan.Plan, until time.Duration) (*Play,
 	if p.own {
 		p.Namespace = "probesim-play-" + id
 	}
+	for _, of := range plans {
+		p.until = max(p.until, cmp.Or(until, of.Duration))
+	}
 	for i, of := range plans {
-		r := &Run{Plan: of, Until: virtual.At(of.Duration)}
-		if until > 0 {
-			r.Until = virtual.At(until)
-		}
-		p.until = max(p.until, r.Until.Offset())
+		r := &Run{Plan: of, Until: virtual.At(cmp.Or(until, of.Duration))}
 		files, err := manifest.Collect(of.Scenario)
 		if err != nil {
 			return nil, err
 		}
 		r.stage = manifest.Stage{Image: o.Image, Pull: o.Pull, Prefix: fmt.Sprintf("p%s-%d-", id, i+1),
-			Labels: map[string]string{labelRun: fmt.Sprint(i + 1)},
+			Labels: p.labels(),
 			Part: manifest.Part{Files: files, File: manifest.FileOf(of.Scenario), Run: of.Scenario.Metadata.Name,
 				Version: of.Version, Seed: of.Seed}}
+		r.stage.Labels[labelRun] = fmt.Sprint(i + 1)
 		p.Runs = append(p.Runs, r)
 	}
 	return p, nil
@@ -175,10 +175,6 @@ func (r *Run) objects() (list []object, err error) {
 func (p *Play) Play(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	labels := p.labels()
-	for _, r := range p.Runs {
-		maps.Copy(r.stage.Labels, labels)
-	}
 	if p.own {
 		if err := p.cluster.create(ctx, "", p.namespaceObject()); err != nil {
 			return Unexpected{fmt.Sprintf("cannot create namespace %s: %s%s", p.Namespace, reason(err), p.inNamespace(err))}
@@ -257,11 +253,11 @@ func (p *Play) tryAll(ctx context.Context) error {
 func (r *Run) play(ctx context.Context, fail context.CancelCauseFunc, p *Play) {
 	own, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r.stage.Part.Zero = time.Now()
 	w := newWorld(own, fail, p.cluster, p.Namespace, r.stage, r.Plan)
-	w.zero = r.stage.Part.Zero
 	labels := fmt.Sprintf("%s=%s,%s=%s", labelPlay, p.ID, labelRun, r.stage.Labels[labelRun])
 	w.observe(labels, r.Plan.Scenario.Spec.ControlPlane != nil)
+	w.zero = time.Now()
+	w.stage.Part.Zero = w.zero
 	driver := drive.Start(r.Plan, w)
 	w.run(r.Until)
 	end := min(w.now(), r.Until)

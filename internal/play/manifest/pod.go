@@ -18,8 +18,9 @@ import (
 	"probesim.dev/scenarios/format"
 )
 
-// Program is the path of probesim in the image.
-const Program = "/usr/local/bin/probesim"
+// program is the path of probesim for the commands of probes and hooks, wherever the image has it:
+// the first process of a played container is the player.
+const program = "/proc/1/exe"
 
 // Stage says how the pods of one run stand on the cluster.
 type Stage struct {
@@ -184,7 +185,7 @@ func (s *Stage) spec(of *v1.PodSpec, part *Part) (v1.PodSpec, error) {
 func (s *Stage) container(from *v1.Container, ports map[string][]Port, part string, generated bool) v1.Container {
 	c := v1.Container{
 		Name: from.Name, Image: s.Image, ImagePullPolicy: s.Pull,
-		Command: []string{Program, "player"}, Ports: declared(from, ports[from.Name]),
+		Args: []string{"player"}, Ports: declared(from, ports[from.Name]),
 		Resources:    resources(from.Resources),
 		ResizePolicy: from.ResizePolicy, RestartPolicy: from.RestartPolicy, RestartPolicyRules: from.RestartPolicyRules,
 		LivenessProbe: from.LivenessProbe, ReadinessProbe: from.ReadinessProbe, StartupProbe: from.StartupProbe,
@@ -200,7 +201,7 @@ func (s *Stage) container(from *v1.Container, ports map[string][]Port, part stri
 	}
 	for _, asks := range podutil.Requests(&c) {
 		if asks.Exec != nil {
-			asks.Exec.Command = []string{Program, "player", "ask", asks.Key}
+			asks.Exec.Command = []string{program, "player", "ask", asks.Key}
 		}
 	}
 	return c

@@ -109,12 +109,8 @@ func (r *refusal) program(of *format.Container, at string, config fakeruntime.Co
 	for i := range min(len(config.Program.Rules), len(of.Behavior)) {
 		rule, from := &config.Program.Rules[i], &of.Behavior[i]
 		path := fmt.Sprintf("%s.behavior[%d]", at, i)
-		switch {
-		case rule.Clock == fakeruntime.AtMoment || rule.Until != nil:
+		if rule.Clock == fakeruntime.AtMoment || rule.Until != nil {
 			r.add(from.Pos, path, "cannot be played: nothing tells a player of a moment of the run")
-			continue
-		case rule.Refuse || rule.Listens != nil:
-			r.add(from.Pos, path, "cannot be played yet: a player has no listener besides those of probes")
 			continue
 		}
 		for key, series := range seriesOf(rule) {
