@@ -17,10 +17,10 @@ import (
 	"go.yaml.in/yaml/v4"
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/internal/play"
-	"probesim.dev/internal/play/manifest"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner"
+	"probesim.dev/internal/runner/play"
+	"probesim.dev/internal/runner/play/manifest"
 	"probesim.dev/internal/runner/pool"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/strict"
@@ -179,8 +179,8 @@ func (o *playOptions) plans(cmd *cobra.Command, all []*scenarios.Scenario, versi
 		of := s.PlansWith(with)
 		switch {
 		case len(of) == 0:
-			reasons = append(reasons, strict.Error{Pos: s.Pos, Message: fmt.Sprintf("%s does not run with %s, the version "+
-				"of the cluster", s.Metadata.Name, with)})
+			reasons = append(reasons, strict.Error{Pos: s.Pos,
+				Message: fmt.Sprintf("%s does not run with %s, the version of the cluster", s.Metadata.Name, with)})
 		case o.Seeds != nil:
 			of[0] = s.Plan(with, new(int64(o.Seeds.Min)))
 			fallthrough
@@ -353,8 +353,8 @@ func (o *playOptions) removeLeftovers(cmd *cobra.Command, ids []string) error {
 	out := cmd.OutOrStdout()
 	for _, l := range left {
 		if !slices.Contains(ids, l.ID) && (len(ids) > 0 || time.Now().Before(l.Deadline)) {
-			fmt.Fprintf(out, "Play %s in %s may still run, until %s. To remove it now: probesim play --clean %s\n", l.ID,
-				l.Namespace, l.Deadline.Format(time.RFC3339), l.ID)
+			fmt.Fprintf(out, "Play %s in %s may still run, until %s. To remove it now: probesim play --clean %s\n",
+				l.ID, l.Namespace, l.Deadline.Format(time.RFC3339), l.ID)
 			continue
 		}
 		if err := cluster.RemoveLeftover(cmd.Context(), l); err != nil {

@@ -1,6 +1,6 @@
 package main
 
-import "probesim.dev/internal/play/player"
+import "probesim.dev/internal/runner/play/player"
 
 // runPlayer plays the program of a container, if the arguments ask for it. It is no command of the
 // help: only the manifests of play use it.

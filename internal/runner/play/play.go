@@ -15,7 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"probesim.dev/internal/play/manifest"
+	"probesim.dev/internal/runner/play/manifest"
 	"probesim.dev/internal/scenarios/drive"
 	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/internal/world/apiserver/admission"
@@ -79,7 +79,7 @@ func New(c *Cluster, o Options, plans []*plan.Plan, until time.Duration) (*Play,
 			return nil, err
 		}
 		r.stage = manifest.Stage{Image: o.Image, Pull: o.Pull, Prefix: fmt.Sprintf("p%s-%d-", id, i+1),
-			Labels: p.labels(),
+			Labels: p.labels(), Seconds: int64((p.until + spare).Seconds()),
 			Part: manifest.Part{Files: files, File: manifest.FileOf(of.Scenario), Run: of.Scenario.Metadata.Name,
 				Version: of.Version, Seed: of.Seed}}
 		r.stage.Labels[labelRun] = fmt.Sprint(i + 1)
@@ -177,7 +177,8 @@ func (p *Play) Play(ctx context.Context) error {
 	defer fail(nil)
 	if p.own {
 		if err := p.cluster.create(ctx, "", p.namespaceObject()); err != nil {
-			return Unexpected{fmt.Sprintf("cannot create namespace %s: %s%s", p.Namespace, reason(err), p.inNamespace(err))}
+			return Unexpected{fmt.Sprintf("cannot create namespace %s: %s%s", p.Namespace, reason(err),
+				p.inNamespace(err))}
 		}
 	}
 	if err := p.tryAll(ctx); err != nil {
@@ -239,8 +240,8 @@ func (p *Play) tryAll(ctx context.Context) error {
 					return context.Cause(ctx)
 				}
 				if !strings.Contains(err.Error(), "serviceaccount") || time.Since(began) > unschedulable {
-					return Unexpected{fmt.Sprintf("the cluster refuses %s %s: %s", o.GetObjectKind().GroupVersionKind().Kind,
-						o.GetName(), reason(err))}
+					return Unexpected{fmt.Sprintf("the cluster refuses %s %s: %s",
+						o.GetObjectKind().GroupVersionKind().Kind, o.GetName(), reason(err))}
 				}
 				time.Sleep(pause)
 			}

@@ -251,7 +251,8 @@ func (c *Cluster) watch(ctx context.Context, kind, namespace, labels string, con
 // pause is the time between two attempts of a watch.
 const pause = 200 * time.Millisecond
 
-// follow passes the events of one watch on, and returns the version from which the next one goes on.
+// follow passes the events of one watch on, and returns the version from which the next one goes
+// on.
 func follow(w watch.Interface, from string, f func(watch.EventType, object)) string {
 	defer w.Stop()
 	for e := range w.ResultChan() {

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,8 +17,9 @@ import (
 
 // takes are the steps that the API of a cluster takes. For all others, why says what they need.
 var (
-	takes = map[string]bool{"delete": true, "patch": true, "resize": true, "evict": true, "rollout": true, "scale": true}
-	why   = map[string]string{
+	takes = map[string]bool{"delete": true, "patch": true, "resize": true, "evict": true, "rollout": true,
+		"scale": true}
+	why = map[string]string{
 		"kill":           "no call of the API kills a process",
 		"setDelays":      "a cluster has its own delays",
 		"debug":          "an ephemeral container cannot be played",
@@ -70,8 +72,8 @@ func playablePatch(p *format.PatchPod) bool {
 		return true
 	}
 	text := string(p.JSON())
-	return p.ChangesProbes() && p.Metadata == nil && !slices.ContainsFunc([]string{"exec", "httpGet", "tcpSocket", "grpc",
-		"image", "lifecycle", "null"}, func(field string) bool { return strings.Contains(text, field) })
+	return p.ChangesProbes() && p.Metadata == nil && !slices.ContainsFunc([]string{"exec", "httpGet", "tcpSocket",
+		"grpc", "image", "lifecycle", "null"}, func(field string) bool { return strings.Contains(text, field) })
 }
 
 // refusal collects the reasons.
@@ -89,8 +91,8 @@ func (r *refusal) workload(w *plan.Workload) {
 	for c := range podutil.Containers(&w.Pod.Spec) {
 		for _, asks := range podutil.Requests(c) {
 			if of := podutil.HandlerOf(asks.ProbeHandler); of.Host != "" {
-				r.add(w.Spec.Pos, path, "the %s of container %s asks the host %s, outside the pod, and a play must reach "+
-					"no such host", strings.ToLower(asks.Field), c.Name, of.Host)
+				r.add(w.Spec.Pos, path, "the %s of container %s asks the host %s, outside the pod, and a play must "+
+					"reach no such host", asks.Field, c.Name, of.Host)
 			}
 		}
 	}
@@ -113,29 +115,31 @@ func (r *refusal) program(of *format.Container, at string, config fakeruntime.Co
 			r.add(from.Pos, path, "cannot be played: nothing tells a player of a moment of the run")
 			continue
 		}
-		for key, series := range seriesOf(rule) {
-			if series == nil {
-				continue
-			}
+		series := seriesOf(rule)
+		for _, key := range slices.Sorted(maps.Keys(series)) {
 			exec := c != nil && slices.ContainsFunc(podutil.Requests(c), func(asks podutil.Request) bool {
 				return asks.Exec != nil && (asks.Key == key || key == "probes" && !asks.IsHook)
 			})
-			for _, item := range series.Items {
-				if reason := unplayable(&item.Answer, exec, len(series.Items) > 1 || rule.Chance != nil); reason != "" {
+			for _, item := range series[key].Items {
+				sometimes := len(series[key].Items) > 1 || rule.Chance != nil
+				if reason := unplayable(&item.Answer, exec, sometimes); reason != "" {
 					r.add(from.Pos, path, "cannot be played: %s", reason)
 					break
 				}
 			}
 		}
 	}
-	for key := range config.Program.AnsweredBy {
+	for _, key := range slices.Sorted(maps.Keys(config.Program.AnsweredBy)) {
 		r.add(of.Pos, at+".behavior", "cannot be played: another container answers the %s", key)
 	}
 }
 
+// seriesOf returns the answers of a rule by the names of probes and hooks.
 func seriesOf(r *fakeruntime.Rule) map[string]*fakeruntime.Series {
-	return map[string]*fakeruntime.Series{"liveness": r.Liveness, "readiness": r.Readiness, "startup": r.Startup,
+	all := map[string]*fakeruntime.Series{"liveness": r.Liveness, "readiness": r.Readiness, "startup": r.Startup,
 		"probes": r.Probes, "postStart": r.PostStart, "preStop": r.PreStop}
+	maps.DeleteFunc(all, func(_ string, s *fakeruntime.Series) bool { return s == nil })
+	return all
 }
 
 // unplayable returns why a player cannot give an answer, or nothing.

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/internal/play/manifest"
+	"probesim.dev/internal/runner/play/manifest"
 	"probesim.dev/scenarios/plan"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"

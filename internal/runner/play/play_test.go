@@ -3,6 +3,7 @@ package play
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.yaml.in/yaml/v4"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -126,7 +128,8 @@ func TestClusterRefuses(t *testing.T) {
 		want                string
 	}{
 		{"namespace", "/api/v1/namespaces", "namespaces is forbidden", nil,
-			"cannot create namespace probesim-play-ID: namespaces is forbidden\nUse a namespace that exists with --namespace"},
+			"cannot create namespace probesim-play-ID: namespaces is forbidden\nUse a namespace that exists with " +
+				"--namespace"},
 		{"quota", "/pods", "pods \"web\" is forbidden: exceeded quota", nil,
 			"the cluster refuses Pod pID-1-web: pods \"web\" is forbidden: exceeded quota"},
 		{"watch", "/events", "events is forbidden", nil,
@@ -150,7 +153,8 @@ func TestClusterRefuses(t *testing.T) {
 				s := newFakeServer(t)
 				s.onCreate = test.onCreate
 				s.refuse = func(method, path string, _ map[string]any) (int, string) {
-					if test.path != "" && strings.HasSuffix(path, test.path) && (method == "POST" || test.name == "watch") {
+					asked := method == "POST" || test.name == "watch"
+					if test.path != "" && strings.HasSuffix(path, test.path) && asked {
 						return 403, test.message
 					}
 					return 0, ""
@@ -184,6 +188,49 @@ func TestGivenNamespace(t *testing.T) {
 		}
 		if len(s.objects)-countEvents(s) != 1 || s.objects["/api/v1/namespaces/given/pods/web"] == nil {
 			t.Errorf("the objects left are %v", s.objects)
+		}
+	})
+}
+
+// TestRoleIsEnough checks that plays ask for nothing but what the role of the examples allows.
+func TestRoleIsEnough(t *testing.T) {
+	data, err := os.ReadFile("../../../examples/play/role.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	allowed := map[string]bool{}
+	for _, document := range strings.Split(string(data), "\n---\n") {
+		var role struct {
+			Rules []struct{ Resources, Verbs []string }
+		}
+		if err := yaml.Unmarshal([]byte(document), &role); err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range role.Rules {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					allowed[verb+" "+resource] = true
+				}
+			}
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		s.onCreate = runWeb
+		p := newPlay(t, s.cluster(t), "")
+		if err := errors.Join(p.Play(t.Context()), p.Remove(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.cluster.Leftovers(t.Context(), "given"); err != nil {
+			t.Fatal(err)
+		}
+		for _, asked := range slices.Sorted(maps.Keys(s.asked)) {
+			if !allowed[asked] {
+				t.Errorf("a play asks for %q, which the role does not allow", asked)
+			}
+		}
+		if len(s.asked) < 10 {
+			t.Errorf("a play asks for %v only", s.asked)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/internal/play/manifest"
+	"probesim.dev/internal/runner/play/manifest"
 	"probesim.dev/internal/scenarios/drive"
 	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/scenarios/plan"
@@ -40,7 +41,7 @@ type world struct {
 	records   []trace.Record
 	observers []func(*trace.Record)
 	pods      map[string]*pod // by the name on the cluster
-	workloads map[string]*workload
+	workloads []*workload
 	started   []sample // what the starts of containers took
 }
 
@@ -49,7 +50,7 @@ var _ drive.World = (*world)(nil)
 func newWorld(ctx context.Context, fail context.CancelCauseFunc, c *Cluster, namespace string, stage manifest.Stage,
 	p *plan.Plan) *world {
 	return &world{ctx: ctx, fail: fail, cluster: c, namespace: namespace, stage: stage, plan: p,
-		turns: make(chan func(), 64), pods: map[string]*pod{}, workloads: map[string]*workload{}}
+		turns: make(chan func(), 64), pods: map[string]*pod{}}
 }
 
 func (w *world) now() virtual.Time { return virtual.At(time.Since(w.zero)) }
@@ -181,7 +182,8 @@ func (w *world) AddAdmitted(of *v1.Pod, _ fakeruntime.Pod) error {
 
 func (w *world) DeletePod(_, name string, gracePeriodSeconds *int64) error {
 	name = w.nameOf(name)
-	err := w.cluster.delete(w.ctx, "Pod", w.namespace, name, &metav1.DeleteOptions{GracePeriodSeconds: gracePeriodSeconds})
+	err := w.cluster.delete(w.ctx, "Pod", w.namespace, name,
+		&metav1.DeleteOptions{GracePeriodSeconds: gracePeriodSeconds})
 	if apierrors.IsNotFound(err) {
 		err = nil
 	}
@@ -190,8 +192,8 @@ func (w *world) DeletePod(_, name string, gracePeriodSeconds *int64) error {
 
 // nameOf returns the name on the cluster of a pod that the trace names.
 func (w *world) nameOf(name string) string {
-	for real, p := range w.pods {
-		if trace.PodName(p.key) == name {
+	for _, real := range slices.Sorted(maps.Keys(w.pods)) {
+		if trace.PodName(w.pods[real].key) == name {
 			return real
 		}
 	}
@@ -227,6 +229,7 @@ func (w *world) EvictPod(namespace, name string) error {
 // of it.
 type workload struct {
 	*plan.Workload
+	name    string             // on the cluster
 	now     *appsv1.Deployment // as a client of the scenario would see it
 	history []revision         // of its templates, the newest last
 	sets    map[string]int     // numbers of the ReplicaSets, by their names on the cluster
@@ -246,9 +249,9 @@ func (w *world) AddWorkload(d *appsv1.Deployment, program func(*v1.Pod) fakerunt
 	if err != nil {
 		return err
 	}
-	of := &workload{Workload: w.plan.Scenario.Deployment(d.Namespace + "/" + d.Name), now: admitted,
-		history: []revision{{template: admitted.Spec.Template}}, sets: map[string]int{}, pods: map[int]int{}, program: program}
-	w.workloads[w.stage.Name(d.Name)] = of
+	w.workloads = append(w.workloads, &workload{Workload: w.plan.Scenario.Deployment(d.Namespace + "/" + d.Name),
+		name: w.stage.Name(d.Name), now: admitted, history: []revision{{template: admitted.Spec.Template}},
+		sets: map[string]int{}, pods: map[int]int{}, program: program})
 	played, err := w.stage.Deployment(admitted, 1, 0)
 	if err != nil {
 		return err
@@ -257,8 +260,17 @@ func (w *world) AddWorkload(d *appsv1.Deployment, program func(*v1.Pod) fakerunt
 	return w.failure("create Deployment", d.Name, w.cluster.create(w.ctx, w.namespace, played))
 }
 
+// workload returns the Deployment of a name on the cluster, or nil.
+func (w *world) workload(name string) *workload {
+	i := slices.IndexFunc(w.workloads, func(of *workload) bool { return of.name == name })
+	if i < 0 {
+		return nil
+	}
+	return w.workloads[i]
+}
+
 func (w *world) PatchWorkload(namespace, name string, patch []byte) error {
-	of := w.workloads[w.stage.Name(name)]
+	of := w.workload(w.stage.Name(name))
 	known, _ := w.plan.Profile()
 	next, err := admission.PatchDeployment(known, of.now, patch)
 	if err != nil {
@@ -281,7 +293,7 @@ func (w *world) stepOf(of *workload) int {
 }
 
 func (w *world) UndoWorkload(namespace, name string, number int64) error {
-	of := w.workloads[w.stage.Name(name)]
+	of := w.workload(w.stage.Name(name))
 	i := len(of.history) - 2
 	if number > 0 {
 		i = int(number) - 1
@@ -308,8 +320,8 @@ func (w *world) replace(of *workload, next *appsv1.Deployment, step int, namespa
 	if err != nil {
 		return err
 	}
-	return w.failure("change Deployment", name, w.cluster.patch(w.ctx, "Deployment", w.namespace, w.stage.Name(name), "",
-		types.MergePatchType, patch))
+	return w.failure("change Deployment", name,
+		w.cluster.patch(w.ctx, "Deployment", w.namespace, of.name, "", types.MergePatchType, patch))
 }
 
 func (w *world) AddService(s *v1.Service) error {

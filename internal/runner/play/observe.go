@@ -58,14 +58,18 @@ func (p *pod) container(name string) *container {
 
 // observe watches the objects of the run. It returns when all watches have begun.
 func (w *world) observe(labels string, controlled bool) {
-	kinds := map[string]string{"Pod": labels, "Event": ""}
+	kinds := []string{"Pod", "Event"}
 	if controlled {
-		kinds["Deployment"], kinds["ReplicaSet"], kinds["EndpointSlice"] = labels, labels, ""
+		kinds = append(kinds, "Deployment", "ReplicaSet", "EndpointSlice")
 	}
 	seen := map[string]object{}
 	var begun sync.WaitGroup
 	defer begun.Wait()
-	for kind, labels := range kinds {
+	for _, kind := range kinds {
+		labels := labels
+		if kind == "Event" || kind == "EndpointSlice" { // which the cluster makes
+			labels = ""
+		}
 		begun.Add(1)
 		go func() {
 			err := w.cluster.watch(w.ctx, kind, w.namespace, labels, begun.Done, func(t watch.EventType, o object) {
@@ -144,7 +148,8 @@ func (w *world) seeContainer(at virtual.Time, p *pod, s *v1.ContainerStatus) {
 		*v1.ContainerStateTerminated
 		instance int
 		previous bool
-	}{{s.State.Terminated, int(s.RestartCount), false}, {s.LastTerminationState.Terminated, int(s.RestartCount) - 1, true}} {
+	}{{s.State.Terminated, int(s.RestartCount), false},
+		{s.LastTerminationState.Terminated, int(s.RestartCount) - 1, true}} {
 		if ended.ContainerStateTerminated == nil || ended.instance < 0 || c.ended[ended.instance] {
 			continue
 		}
@@ -176,7 +181,8 @@ var hopeless = []string{"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull",
 func (w *world) refuses(p *pod) {
 	for _, s := range slices.Concat(p.last.Status.InitContainerStatuses, p.last.Status.ContainerStatuses) {
 		if wait := s.State.Waiting; wait != nil && slices.Contains(hopeless, wait.Reason) {
-			w.fail(Unexpected{fmt.Sprintf("the image %s cannot be used: %s: %s", w.stage.Image, wait.Reason, wait.Message)})
+			w.fail(Unexpected{fmt.Sprintf("the image %s cannot be used: %s: %s", w.stage.Image, wait.Reason,
+				wait.Message)})
 		}
 	}
 	if p.scheduled > 0 {
@@ -200,7 +206,8 @@ const unschedulable = 20 * time.Second
 // seeEvent adds an event of the kubelet about a pod. An event that repeats has a count.
 func (w *world) seeEvent(at virtual.Time, e *v1.Event) {
 	p := w.pods[e.InvolvedObject.Name]
-	if p == nil || e.InvolvedObject.Kind != "Pod" || e.Source.Component != "kubelet" && e.ReportingController != "kubelet" {
+	if p == nil || e.InvolvedObject.Kind != "Pod" || e.Source.Component != "kubelet" &&
+		e.ReportingController != "kubelet" {
 		return
 	}
 	count := max(e.Count, 1)
@@ -337,8 +344,8 @@ func (w *world) ofReplicaSet(o *v1.Pod) *pod {
 	if owner == nil {
 		return nil
 	}
-	for name, of := range w.workloads {
-		if set := of.set(name, owner.Name); set > 0 {
+	for _, of := range w.workloads {
+		if set := of.set(owner.Name); set > 0 {
 			pod := of.Workload.Pod.DeepCopy()
 			pod.Name = fmt.Sprintf("%s-%d-%d", of.Manifest.Name, set, of.pods[set])
 			pod.UID = o.UID
@@ -351,8 +358,8 @@ func (w *world) ofReplicaSet(o *v1.Pod) *pod {
 }
 
 // set returns the number of a ReplicaSet of a Deployment, in the order in which they appear, or 0.
-func (of *workload) set(deployment, name string) int {
-	if !strings.HasPrefix(name, deployment+"-") {
+func (of *workload) set(name string) int {
+	if end := strings.LastIndexByte(name, '-'); end < 0 || name[:end] != of.name {
 		return 0
 	}
 	if of.sets[name] == 0 {
@@ -389,15 +396,15 @@ func (w *world) rename(o object) bool {
 	o.SetNamespace(namespace)
 	switch o := o.(type) {
 	case *appsv1.Deployment:
-		of := w.workloads[o.Name]
+		of := w.workload(o.Name)
 		if of == nil {
 			return false
 		}
 		o.Name, o.Namespace = of.Manifest.Name, of.Pod.Namespace
 		return true
 	case *appsv1.ReplicaSet:
-		for name, of := range w.workloads {
-			if set := of.set(name, o.Name); set > 0 {
+		for _, of := range w.workloads {
+			if set := of.set(o.Name); set > 0 {
 				o.Name, o.Namespace = fmt.Sprintf("%s-%d", of.Manifest.Name, set), of.Pod.Namespace
 				return true
 			}

@@ -64,11 +64,12 @@ func (*fakeServer) Addr() net.Addr { return &net.TCPAddr{} }
 // cluster returns a client of the server.
 func (s *fakeServer) cluster(t *testing.T) *Cluster {
 	t.Helper()
-	c, err := newCluster(&rest.Config{Host: "http://cluster", Dial: func(context.Context, string, string) (net.Conn, error) {
+	dial := func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()
 		s.accepted <- server
 		return client, nil
-	}})
+	}
+	c, err := newCluster(&rest.Config{Host: "http://cluster", Dial: dial})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,9 +110,9 @@ func (s *fakeServer) note(r *http.Request) {
 	if i < len(parts) && parts[i] == "namespaces" && len(parts) > i+2 {
 		i += 2
 	}
-	resource, verb := parts[min(i, len(parts)-1)], map[string]string{"POST": "create", "DELETE": "delete", "PATCH": "patch"}[r.Method]
-	switch {
-	case len(parts) > i+2:
+	resource := parts[min(i, len(parts)-1)]
+	verb := map[string]string{"POST": "create", "DELETE": "delete", "PATCH": "patch"}[r.Method]
+	if len(parts) > i+2 {
 		resource += "/" + parts[i+2]
 	}
 	switch {
@@ -203,7 +204,8 @@ func (s *fakeServer) get(w http.ResponseWriter, path, selector string) {
 	key, value, exact := strings.Cut(selector, "=")
 	for _, at := range slices.Sorted(maps.Keys(s.objects)) {
 		labels, _ := s.objects[at]["metadata"].(map[string]any)["labels"].(map[string]any)
-		if at[:strings.LastIndexByte(at, '/')] == path && (key == "" || labels[key] != nil && (!exact || labels[key] == value)) {
+		selected := key == "" || labels[key] != nil && (!exact || labels[key] == value)
+		if at[:strings.LastIndexByte(at, '/')] == path && selected {
 			items = append(items, s.objects[at])
 		}
 	}
@@ -300,7 +302,8 @@ func (s *fakeServer) event(pod map[string]any, container, kind, reason, message 
 	id := s.uid
 	s.mu.Unlock()
 	e := v1.Event{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Event"},
-		ObjectMeta:     metav1.ObjectMeta{Name: fmt.Sprint("e", id), UID: types.UID(fmt.Sprint(id)), ResourceVersion: fmt.Sprint(id)},
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("e", id), UID: types.UID(fmt.Sprint(id)),
+			ResourceVersion: fmt.Sprint(id)},
 		InvolvedObject: v1.ObjectReference{Kind: "Pod", Name: name, FieldPath: "spec.containers{" + container + "}"},
 		Source:         v1.EventSource{Component: "kubelet"}, Type: kind, Reason: reason, Message: message, Count: 1}
 	data, _ := json.Marshal(e)

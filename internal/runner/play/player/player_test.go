@@ -19,7 +19,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"probesim.dev/internal/play/manifest"
+	"probesim.dev/internal/runner/play/manifest"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -155,7 +155,8 @@ func get(t *testing.T, address string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// TestAnswersOverHTTP checks the answers of a program, and that its port is closed while it is down.
+// TestAnswersOverHTTP checks the answers of a program, and that its port is closed while it is
+// down.
 func TestAnswersOverHTTP(t *testing.T) {
 	p, l, _, exited := start(t, "tcpSocket: {port: 1}",
 		"[{readiness: busy}, {after: 300ms, readiness: down}, {after: 600ms, exit: 3}]")
@@ -174,8 +175,8 @@ func TestAnswersOverHTTP(t *testing.T) {
 			t.Errorf("a record is about %s %d", r.Container, r.Instance)
 		}
 	}
-	want := "ContainerStarted   ,Behavior readiness  1,ProbeExecuted readiness failure HTTP probe failed with statuscode: " +
-		"503,Behavior   3,ContainerExited   "
+	want := "ContainerStarted   ,Behavior readiness  1,ProbeExecuted readiness failure HTTP probe failed with " +
+		"statuscode: 503,Behavior   3,ContainerExited   "
 	if got := strings.Join(kinds, ","); got != want {
 		t.Errorf("the log is %s\nwant %s", got, want)
 	}

@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"probesim.dev/fakeruntime"
-	"probesim.dev/internal/play/manifest"
 	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/runner/play/manifest"
 	"probesim.dev/sim/virtual"
 )
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -29,12 +30,15 @@ type Stage struct {
 	Prefix string // of the names of all objects
 	Labels map[string]string
 	Part   Part // without its Pod, Set and Step
+	// Seconds ends a pod that play could not remove. The pods of a Deployment cannot have it.
+	Seconds int64
 }
 
 // Carried are the fields of a pod and of its containers that play takes over. A player stands for
 // the fields in replaced. All other fields are dropped, and named.
 var (
-	carriedByPod       = fieldSet("InitContainers Containers RestartPolicy TerminationGracePeriodSeconds ReadinessGates")
+	carriedByPod = fieldSet("InitContainers Containers RestartPolicy TerminationGracePeriodSeconds " +
+		"ReadinessGates ActiveDeadlineSeconds")
 	carriedByContainer = fieldSet("Name Ports Resources ResizePolicy RestartPolicy RestartPolicyRules LivenessProbe " +
 		"ReadinessProbe StartupProbe Lifecycle TerminationMessagePath TerminationMessagePolicy")
 	replaced = fieldSet("Image ImagePullPolicy Command Args Env EnvFrom WorkingDir Stdin StdinOnce TTY")
@@ -86,26 +90,16 @@ func Dropped(pod *v1.Pod) (names []string) {
 			names = append(names, "containers["+c.Name+"]."+name)
 		}
 		if memory, limited := c.Resources.Limits[v1.ResourceMemory]; limited && memory.Cmp(least) < 0 {
-			names = append(names, fmt.Sprintf("containers[%s].resources.limits.memory (%s is too little for a player: %s)",
-				c.Name, memory.String(), least.String()))
+			names = append(names, fmt.Sprintf("containers[%s].resources.limits.memory (%s is too little for a player: "+
+				"%s)", c.Name, memory.String(), least.String()))
 		}
 	}
-	for _, key := range slices.Sorted(mapKeys(pod.Annotations)) {
+	for _, key := range slices.Sorted(maps.Keys(pod.Annotations)) {
 		if key != format.RestartedAt {
 			names = append(names, "annotation "+key)
 		}
 	}
 	return names
-}
-
-func mapKeys[V any](m map[string]V) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for key := range m {
-			if !yield(key) {
-				return
-			}
-		}
-	}
 }
 
 // What a player needs: it starts with the files of its scenario.
@@ -127,6 +121,10 @@ func (s *Stage) Pod(of *v1.Pod) (*v1.Pod, error) {
 		ObjectMeta: metav1.ObjectMeta{Name: s.Name(of.Name), Labels: s.labelsOf(of.Labels)}}
 	var err error
 	pod.Spec, err = s.spec(&of.Spec, &part)
+	pod.Spec.ActiveDeadlineSeconds = &s.Seconds
+	if own := of.Spec.ActiveDeadlineSeconds; own != nil {
+		pod.Spec.ActiveDeadlineSeconds = new(min(*own, s.Seconds))
+	}
 	return pod, err
 }
 
@@ -134,11 +132,9 @@ func (s *Stage) Pod(of *v1.Pod) (*v1.Pod, error) {
 // of the cluster selects a played pod.
 func (s *Stage) labelsOf(labels map[string]string) map[string]string {
 	own := map[string]string{}
-	for key, value := range s.Labels {
-		own[key] = value
-	}
-	for key, value := range labels {
-		own[labelKey(key)] = value
+	maps.Copy(own, s.Labels)
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		own[labelKey(key)] = labels[key]
 	}
 	return own
 }
@@ -171,7 +167,8 @@ func (s *Stage) spec(of *v1.PodSpec, part *Part) (v1.PodSpec, error) {
 		AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false),
 		DNSPolicy: v1.DNSDefault, // a player asks no names, and a cluster without DNS emits an event with each sync
 		SecurityContext: &v1.PodSecurityContext{RunAsNonRoot: new(true), RunAsUser: new(int64(65532)),
-			RunAsGroup: new(int64(65532)), SeccompProfile: &v1.SeccompProfile{Type: v1.SeccompProfileTypeRuntimeDefault}},
+			RunAsGroup:     new(int64(65532)),
+			SeccompProfile: &v1.SeccompProfile{Type: v1.SeccompProfileTypeRuntimeDefault}},
 	}
 	for _, list := range [][]v1.Container{spec.InitContainers, spec.Containers} {
 		for i := range list {
