@@ -322,7 +322,7 @@ func (o *playOptions) compare(cmd *cobra.Command, p *play.Play) error {
 	node := p.Node()
 	fmt.Fprintf(w, "\nThe delays of this cluster: %s\n", node)
 	for _, r := range p.Runs {
-		c, err := r.Compare(cmd.Context(), o.simulated, node, o.Set)
+		c, err := r.Compare(cmd.Context(), o.simulated, node, cmp.Or(o.Set, "typical"))
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // created are the kinds of objects that play creates in a namespace. A Deployment goes before its
@@ -54,56 +55,45 @@ func (c *Cluster) remove(ctx context.Context, kind, namespace string, o object) 
 // patience is how long to wait for objects to be gone.
 const patience = 60 * time.Second
 
-// removeObjects removes the objects with labels from a namespace, and waits until they are gone.
-func (c *Cluster) removeObjects(ctx context.Context, namespace, labels string) error {
-	for began := time.Now(); time.Since(began) < patience; time.Sleep(pause) {
-		left := 0
-		for _, of := range created {
-			objects, err := c.list(ctx, of.kind, namespace, labels, of.list())
-			if err != nil {
-				return err
-			}
-			for _, o := range objects {
-				left++
-				if o.GetDeletionTimestamp() == nil {
-					if err := c.remove(ctx, of.kind, namespace, o); err != nil {
-						return err
-					}
+// removeObjects removes the objects with labels from a namespace that have not been asked to go
+// yet, and returns how many are still there.
+func (c *Cluster) removeObjects(ctx context.Context, namespace, labels string, asked map[types.UID]bool) (left int,
+	err error) {
+	for _, of := range created {
+		objects, err := c.list(ctx, of.kind, namespace, labels, of.list())
+		if err != nil {
+			return 0, err
+		}
+		left += len(objects)
+		for _, o := range objects {
+			if !asked[o.GetUID()] {
+				asked[o.GetUID()] = true
+				if err := c.remove(ctx, of.kind, namespace, o); err != nil {
+					return 0, err
 				}
 			}
 		}
-		if left == 0 {
-			return nil
-		}
 	}
-	return errLeft
+	return left, nil
 }
 
-// removeNamespace removes a namespace of a play with all that is in it. The pods go first, without
-// their grace periods.
-func (c *Cluster) removeNamespace(ctx context.Context, name string) error {
+// removeNamespace removes a namespace of a play, unless it has been asked to go, and returns how
+// many are still there: 1 or 0.
+func (c *Cluster) removeNamespace(ctx context.Context, l Leftover, asked map[types.UID]bool) (left int, err error) {
 	namespace := &v1.Namespace{}
-	err := c.call("GET", "Namespace", "", name).Do(ctx).Into(namespace)
+	err = c.call("GET", "Namespace", "", l.Namespace).Do(ctx).Into(namespace)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil
+		return 0, nil
 	case err != nil:
-		return err
-	case namespace.Labels[labelPlay] == "":
-		return fmt.Errorf("namespace %s is none of a play", name)
+		return 0, err
+	case namespace.Labels[labelPlay] != l.ID:
+		return 0, fmt.Errorf("namespace %s is none of play %s", l.Namespace, l.ID)
+	case !asked[namespace.UID]:
+		asked[namespace.UID] = true
+		err = c.remove(ctx, "Namespace", "", namespace)
 	}
-	if err := c.remove(ctx, "Namespace", "", namespace); err != nil {
-		return err
-	}
-	if err := c.removeObjects(ctx, name, labelPlay+"="+namespace.Labels[labelPlay]); err != nil {
-		return err
-	}
-	for began := time.Now(); time.Since(began) < patience; time.Sleep(pause) {
-		if err := c.call("GET", "Namespace", "", name).Do(ctx).Error(); apierrors.IsNotFound(err) {
-			return nil
-		}
-	}
-	return errLeft
+	return 1, err
 }
 
 // Leftover is a play whose objects are still there.
@@ -146,10 +136,19 @@ func (c *Cluster) Leftovers(ctx context.Context, namespace string) ([]Leftover, 
 	return all, nil
 }
 
-// RemoveLeftover removes what is left of a play.
+// RemoveLeftover removes what is left of a play, and waits until it is gone. The pods go first,
+// without their grace periods.
 func (c *Cluster) RemoveLeftover(ctx context.Context, l Leftover) error {
-	if l.own {
-		return c.removeNamespace(ctx, l.Namespace)
+	asked := map[types.UID]bool{}
+	for began := time.Now(); time.Since(began) < patience; time.Sleep(pause) {
+		left, err := c.removeObjects(ctx, l.Namespace, labelPlay+"="+l.ID, asked)
+		if err == nil && l.own {
+			namespaces, failed := c.removeNamespace(ctx, l, asked)
+			left, err = left+namespaces, failed
+		}
+		if err != nil || left == 0 {
+			return err
+		}
 	}
-	return c.removeObjects(ctx, l.Namespace, labelPlay+"="+l.ID)
+	return errLeft
 }

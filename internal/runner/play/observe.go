@@ -2,6 +2,7 @@ package play
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"reflect"
@@ -56,42 +57,56 @@ func (p *pod) container(name string) *container {
 	return c
 }
 
-// observe watches the objects of the run. It returns when all watches have begun.
-func (w *world) observe(labels string, controlled bool) {
+// observe watches the objects of all runs, and passes each to its run. It returns when all watches
+// have begun.
+func (p *Play) observe(ctx context.Context, fail context.CancelCauseFunc, worlds map[string]*world) {
 	kinds := []string{"Pod", "Event"}
-	if controlled {
+	if slices.ContainsFunc(p.Runs, func(r *Run) bool { return r.Plan.Scenario.Spec.ControlPlane != nil }) {
 		kinds = append(kinds, "Deployment", "ReplicaSet", "EndpointSlice")
 	}
-	seen := map[string]object{}
 	var begun sync.WaitGroup
 	defer begun.Wait()
 	for _, kind := range kinds {
-		labels := labels
+		labels := labelPlay + "=" + p.ID
 		if kind == "Event" || kind == "EndpointSlice" { // which the cluster makes
 			labels = ""
 		}
 		begun.Add(1)
 		go func() {
-			err := w.cluster.watch(w.ctx, kind, w.namespace, labels, begun.Done, func(t watch.EventType, o object) {
-				at := time.Now()
-				w.turn(func() { w.see(virtual.At(at.Sub(w.zero)), t, o, seen) })
+			err := p.cluster.watch(ctx, kind, p.Namespace, labels, begun.Done, func(t watch.EventType, o object) {
+				if w, at := worlds[prefixOf(o)], time.Now(); w != nil {
+					w.turn(func() { w.see(virtual.At(at.Sub(w.zero)), t, o) })
+				}
 			})
 			if err != nil {
-				w.fail(Unexpected{fmt.Sprintf("cannot watch %ss in namespace %s: %s", kind, w.namespace, reason(err))})
+				fail(Unexpected{fmt.Sprintf("cannot watch %ss in namespace %s: %s", kind, p.Namespace, reason(err))})
 			}
 		}()
 	}
 }
 
+// prefixOf returns the prefix of the names of a run to which an object belongs.
+func prefixOf(o object) string {
+	name := o.GetName()
+	switch o := o.(type) {
+	case *v1.Event:
+		name = o.InvolvedObject.Name
+	case *discoveryv1.EndpointSlice:
+		name = o.Labels[discoveryv1.LabelServiceName]
+	}
+	parts := strings.SplitAfterN(name, "-", 3)
+	return strings.Join(parts[:min(2, len(parts))], "")
+}
+
 // see adds what a change shows to the trace.
-func (w *world) see(at virtual.Time, t watch.EventType, o object, seen map[string]object) {
+func (w *world) see(at virtual.Time, t watch.EventType, o object) {
 	switch o := o.(type) {
 	case *v1.Pod:
 		w.seePod(at, t, o)
 	case *v1.Event:
 		w.seeEvent(at, o)
 	default:
-		w.seeObject(at, t, o, seen)
+		w.seeObject(at, t, o)
 	}
 }
 
@@ -160,7 +175,7 @@ func (w *world) seeContainer(at virtual.Time, p *pod, s *v1.ContainerStatus) {
 		exit := trace.Record{Kind: trace.ContainerExited, Pod: p.key, Container: s.Name, Instance: ended.instance,
 			ExitCode: ended.ExitCode}
 		latest := virtual.At(ended.FinishedAt.Add(time.Second).Sub(w.zero)) // the API has whole seconds
-		w.At(w.now().Add(logLag), func() {
+		w.at(w.now().Add(logLag), func() {
 			if !c.ended[ended.instance] {
 				c.ended[ended.instance] = true
 				w.recordAt(min(at, latest), exit)
@@ -191,7 +206,7 @@ func (w *world) refuses(p *pod) {
 	for _, c := range p.last.Status.Conditions {
 		if c.Type == v1.PodScheduled && c.Reason == v1.PodReasonUnschedulable {
 			p.scheduled = w.now()
-			w.At(w.now().Add(unschedulable), func() {
+			w.at(w.now().Add(unschedulable), func() {
 				if p.last.Spec.NodeName == "" {
 					w.fail(Unexpected{fmt.Sprintf("no node takes pod %s: %s", p.last.Name, c.Message)})
 				}
@@ -370,19 +385,19 @@ func (of *workload) set(name string) int {
 
 // seeObject adds a change of a Deployment, a ReplicaSet or an EndpointSlice, with the names of the
 // scenario.
-func (w *world) seeObject(at virtual.Time, t watch.EventType, o object, seen map[string]object) {
+func (w *world) seeObject(at virtual.Time, t watch.EventType, o object) {
 	o = o.DeepCopyObject().(object)
 	if !w.rename(o) {
 		return
 	}
 	change := store.Change{Type: store.Modified, New: o}
 	key := fmt.Sprintf("%T %s", o, o.GetName())
-	if old, known := seen[key]; known {
+	if old, known := w.seen[key]; known {
 		change.Old = old
 	}
-	if seen[key] = o; t == watch.Deleted {
+	if w.seen[key] = o; t == watch.Deleted {
 		change.Type = store.Deleted
-		delete(seen, key)
+		delete(w.seen, key)
 	}
 	for _, r := range apiserver.RecordsOf(change) {
 		w.recordAt(at, r)

@@ -185,12 +185,15 @@ func (p *Play) Play(ctx context.Context) error {
 		return err
 	}
 	age := p.cluster.kubeletAge(ctx)
+	worlds := map[string]*world{}
+	for _, r := range p.Runs {
+		r.Age = age
+		worlds[r.stage.Prefix] = newWorld(ctx, fail, p.cluster, p.Namespace, r.stage, r.Plan)
+	}
+	p.observe(ctx, fail, worlds)
 	var runs sync.WaitGroup
 	for _, r := range p.Runs {
-		runs.Go(func() {
-			r.Age = age
-			r.play(ctx, fail, p)
-		})
+		runs.Go(func() { r.play(ctx, worlds[r.stage.Prefix]) })
 	}
 	if p.Notify != nil {
 		began := time.Now()
@@ -251,13 +254,9 @@ func (p *Play) tryAll(ctx context.Context) error {
 }
 
 // play plays a run and keeps its result.
-func (r *Run) play(ctx context.Context, fail context.CancelCauseFunc, p *Play) {
-	own, cancel := context.WithCancel(ctx)
-	defer cancel()
-	w := newWorld(own, fail, p.cluster, p.Namespace, r.stage, r.Plan)
-	labels := fmt.Sprintf("%s=%s,%s=%s", labelPlay, p.ID, labelRun, r.stage.Labels[labelRun])
-	w.observe(labels, r.Plan.Scenario.Spec.ControlPlane != nil)
-	w.zero = time.Now()
+func (r *Run) play(ctx context.Context, w *world) {
+	defer w.end()
+	w.zero, w.until = time.Now(), r.Until
 	w.stage.Part.Zero = w.zero
 	driver := drive.Start(r.Plan, w)
 	w.run(r.Until)
@@ -272,13 +271,9 @@ func (r *Run) play(ctx context.Context, fail context.CancelCauseFunc, p *Play) {
 	r.Result = simulate.Observed(r.Plan, driver, records, end, err)
 }
 
-// Remove removes what the play has created, and waits until it is gone. It says what is left.
+// Remove removes what the play has created, and waits until it is gone.
 func (p *Play) Remove(ctx context.Context) error {
-	selector := labelPlay + "=" + p.ID
-	if p.own {
-		return p.cluster.removeNamespace(ctx, p.Namespace)
-	}
-	return p.cluster.removeObjects(ctx, p.Namespace, selector)
+	return p.cluster.RemoveLeftover(ctx, Leftover{ID: p.ID, Namespace: p.Namespace, own: p.own})
 }
 
 var errLeft = errors.New("not everything is gone yet; 'probesim play --clean' removes what is left later")

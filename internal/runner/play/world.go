@@ -34,13 +34,16 @@ type world struct {
 	stage     manifest.Stage
 	plan      *plan.Plan
 	zero      time.Time
+	until     virtual.Time // the end of the run
 	turns     chan func()
-	fail      context.CancelCauseFunc // ends the run with an error that is none of the scenario
+	end       context.CancelFunc      // ends the logs of the run
+	fail      context.CancelCauseFunc // ends all runs with an error that is none of the scenario
 
 	due       []due // by time
 	records   []trace.Record
 	observers []func(*trace.Record)
-	pods      map[string]*pod // by the name on the cluster
+	pods      map[string]*pod   // by the name on the cluster
+	seen      map[string]object // other objects, by kind and name
 	workloads []*workload
 	started   []sample // what the starts of containers took
 }
@@ -49,8 +52,9 @@ var _ drive.World = (*world)(nil)
 
 func newWorld(ctx context.Context, fail context.CancelCauseFunc, c *Cluster, namespace string, stage manifest.Stage,
 	p *plan.Plan) *world {
-	return &world{ctx: ctx, fail: fail, cluster: c, namespace: namespace, stage: stage, plan: p,
-		turns: make(chan func(), 64), pods: map[string]*pod{}}
+	ctx, end := context.WithCancel(ctx)
+	return &world{ctx: ctx, end: end, fail: fail, cluster: c, namespace: namespace, stage: stage, plan: p,
+		turns: make(chan func(), 64), pods: map[string]*pod{}, seen: map[string]object{}}
 }
 
 func (w *world) now() virtual.Time { return virtual.At(time.Since(w.zero)) }
@@ -75,7 +79,14 @@ func (w *world) recordAt(t virtual.Time, r trace.Record) int64 {
 	return r.Step
 }
 
+// At leaves out what comes after the end of the run.
 func (w *world) At(t virtual.Time, do func()) {
+	if t <= w.until {
+		w.at(t, do)
+	}
+}
+
+func (w *world) at(t virtual.Time, do func()) {
 	i := len(w.due)
 	for i > 0 && w.due[i-1].at > t {
 		i--
