@@ -115,6 +115,35 @@ func TestFit(t *testing.T) {
 	}
 }
 
+// TestWithProbes checks that events tell of the probe runs that no player sees.
+func TestWithProbes(t *testing.T) {
+	at := func(ms int, r trace.Record) trace.Record {
+		r.T, r.Pod, r.Container, r.Step = virtual.At(time.Duration(ms)*time.Millisecond), "default/web", "app", int64(ms)
+		return r
+	}
+	unhealthy := func(message string) trace.Record {
+		return trace.Record{Kind: trace.Event, Type: "Warning", Reason: "Unhealthy", Message: message}
+	}
+	failed := trace.Record{Kind: trace.ProbeExecuted, Probe: trace.Readiness, Result: trace.Failure, Message: "x"}
+	records := withProbes([]trace.Record{
+		at(1000, failed), at(1010, unhealthy("Readiness probe failed: busy")),
+		at(3000, unhealthy("Readiness probe failed: dial tcp: connection refused")),
+		at(5000, unhealthy("Liveness probe errored and resulted in unknown state: no exec")),
+		at(6000, trace.Record{Kind: trace.Event, Reason: "Killing"}),
+	})
+	var got []string
+	for _, r := range records {
+		if r.Kind == trace.ProbeExecuted {
+			got = append(got, strings.Join([]string{r.T.String(), string(r.Probe), string(r.Result), r.Message}, " "))
+		}
+	}
+	want := []string{"1s readiness failure busy", "2.999999999s readiness failure dial tcp: connection refused",
+		"4.999999999s liveness error no exec"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the probe runs are %q, want %q", got, want)
+	}
+}
+
 // TestRepeatedEvents checks that only the first of many equal events are milestones.
 func TestRepeatedEvents(t *testing.T) {
 	var records []trace.Record

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -128,12 +129,14 @@ func (w *world) Observe(f func(*trace.Record)) { w.observers = append(w.observer
 // sorted returns the records in the order of their times, which the records of players have by
 // their own clocks, and numbers them again.
 func (w *world) sorted() []trace.Record {
-	records := slices.Clone(w.records)
-	w.alignStarts(records)
+	records := withProbes(w.records)
+	alignStarts(records)
 	slices.SortStableFunc(records, func(a, b trace.Record) int { return cmp.Compare(a.T, b.T) })
 	numbers := map[int64]int64{}
 	for i := range records {
-		numbers[records[i].Step] = int64(i + 1)
+		if step := records[i].Step; step > 0 {
+			numbers[step] = int64(i + 1)
+		}
 	}
 	for i := range records {
 		r := &records[i]
@@ -147,7 +150,7 @@ func (w *world) sorted() []trace.Record {
 
 // alignStarts moves the start of a container to the event about it if the event was seen before the
 // player came to its first line.
-func (w *world) alignStarts(records []trace.Record) {
+func alignStarts(records []trace.Record) {
 	type start struct {
 		pod, container string
 		instance       int
@@ -164,6 +167,53 @@ func (w *world) alignStarts(records []trace.Record) {
 			r.T = min(r.T, at-1)
 		}
 	}
+}
+
+// sameProbe is how far apart the answer of a player and the event about it can be.
+const sameProbe = 500 * time.Millisecond
+
+// withProbes returns the records with those of failed probe runs of which the player knows nothing,
+// since nothing listened. Of the others, the event has the message.
+func withProbes(of []trace.Record) []trace.Record {
+	records := slices.Clone(of)
+	told := map[int]bool{} // records of probe runs that an event is about
+	for _, e := range of {
+		probe, result, message := failedProbe(&e)
+		if probe == "" {
+			continue
+		}
+		i := slices.IndexFunc(records, func(r trace.Record) bool {
+			return r.Kind == trace.ProbeExecuted && r.Probe == probe && r.Pod == e.Pod && r.Container == e.Container &&
+				r.Result != trace.Success && e.T.Sub(r.T).Abs() < sameProbe && !told[int(r.Step)]
+		})
+		if i >= 0 {
+			records[i].Message, records[i].Result = message, result
+			told[int(records[i].Step)] = true
+			continue
+		}
+		e.Kind, e.Probe, e.Result, e.Message = trace.ProbeExecuted, probe, result, message
+		e.Type, e.Reason, e.T, e.Step = "", "", e.T-1, 0
+		records = append(records, e)
+	}
+	return records
+}
+
+// failedProbe returns what an event says about a probe run that was no success
+// (pkg/kubelet/prober/prober.go at v1.37.2, probe). The probe is empty if the event is about none.
+func failedProbe(e *trace.Record) (trace.Probe, trace.Result, string) {
+	if e.Kind != trace.Event || e.Reason != "Unhealthy" && e.Reason != "ProbeWarning" {
+		return "", "", ""
+	}
+	name, rest, _ := strings.Cut(e.Message, " probe ")
+	how, message, _ := strings.Cut(rest, ": ")
+	result := trace.Failure
+	switch {
+	case strings.HasPrefix(how, "errored"):
+		result = trace.Error
+	case how == "warning":
+		result = trace.Warning
+	}
+	return trace.Probe(strings.ToLower(name)), result, message
 }
 
 // Unexpected is an error of the cluster, or of play, that says nothing about the scenario.
