@@ -26,6 +26,8 @@ import (
 // pod is a played pod, as far as it was observed.
 type pod struct {
 	key        string // namespace/name in the trace
+	name       string // on the cluster
+	gone       chan struct{}
 	last       *v1.Pod
 	status     *trace.PodStatus
 	deleted    bool // a deletion was requested
@@ -44,8 +46,9 @@ type container struct {
 	made    virtual.Time
 }
 
-func newPod(key string) *pod {
-	return &pod{key: key, containers: map[string]*container{}, events: map[string]int32{}}
+func newPod(key, name string) *pod {
+	return &pod{key: key, name: name, gone: make(chan struct{}), containers: map[string]*container{},
+		events: map[string]int32{}}
 }
 
 func (p *pod) container(name string) *container {
@@ -148,6 +151,7 @@ func (w *world) seePod(at virtual.Time, t watch.EventType, o *v1.Pod) {
 	if t == watch.Deleted {
 		w.recordAt(at, trace.Record{Kind: trace.PodRemoved, Pod: p.key})
 		delete(w.pods, o.Name)
+		close(p.gone)
 	}
 }
 
@@ -270,9 +274,8 @@ func (w *world) timeStart(at virtual.Time, p *pod, c *container, reason string) 
 
 // readLogs reads what the player of a container writes.
 func (w *world) readLogs(p *pod, container string, previous bool) {
-	name := p.last.Name
 	for {
-		stream, err := w.cluster.logs(w.ctx, w.namespace, name, container, previous)
+		stream, err := w.cluster.logs(w.ctx, w.namespace, p.name, container, previous)
 		if err == nil {
 			w.readLines(stream, p, container)
 			stream.Close()
@@ -281,18 +284,9 @@ func (w *world) readLogs(p *pod, container string, previous bool) {
 		select {
 		case <-w.ctx.Done():
 			return
+		case <-p.gone:
+			return
 		case <-time.After(pause):
-		}
-		if gone := make(chan bool, 1); true {
-			w.turn(func() { gone <- w.pods[name] == nil })
-			select {
-			case is := <-gone:
-				if is {
-					return
-				}
-			case <-w.ctx.Done():
-				return
-			}
 		}
 	}
 }
@@ -366,7 +360,7 @@ func (w *world) ofReplicaSet(o *v1.Pod) *pod {
 			pod.UID = o.UID
 			of.pods[set]++
 			of.program(pod)
-			return newPod(pod.Namespace + "/" + pod.Name)
+			return newPod(pod.Namespace+"/"+pod.Name, o.Name)
 		}
 	}
 	return nil

@@ -262,7 +262,7 @@ func (r *Run) play(ctx context.Context, w *world) {
 	w.run(r.Until)
 	end := min(w.now(), r.Until)
 	w.run(r.Until.Add(logLag)) // for what is on its way
-	records := slices.DeleteFunc(w.sorted(), func(rec trace.Record) bool { return rec.T > end })
+	records := slices.DeleteFunc(inOrder(w.records), func(rec trace.Record) bool { return rec.T > end })
 	var err error
 	if ctx.Err() != nil {
 		err = simulate.ErrInterrupted
