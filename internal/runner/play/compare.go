@@ -275,11 +275,12 @@ func (r *Run) Compare(ctx context.Context, seeds int, node Node, set string) (*C
 	return compare(r.Result.Records, r.Result.End, runs), nil
 }
 
-// usualAge is the age of a kubelet of which nothing is known: it is older than every probe period.
-const usualAge = 24 * time.Hour
+// usualAge is the age of a kubelet of which nothing is known. An older one does nothing else: only
+// one that is younger than the period of a probe delays its first run.
+const usualAge = time.Hour
 
 // uptime returns the age of the kubelet in a simulated run. Its periods have any phase: runs divide
 // a second among them.
 func (r *Run) uptime(run, runs int) time.Duration {
-	return cmp.Or(r.Age, usualAge) + time.Duration(run)*time.Second/time.Duration(runs)
+	return min(cmp.Or(r.Age, usualAge), usualAge) + time.Duration(run)*time.Second/time.Duration(runs)
 }
