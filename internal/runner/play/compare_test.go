@@ -118,7 +118,8 @@ func TestFit(t *testing.T) {
 // TestWithProbes checks that events tell of the probe runs that no player sees.
 func TestWithProbes(t *testing.T) {
 	at := func(ms int, r trace.Record) trace.Record {
-		r.T, r.Pod, r.Container, r.Step = virtual.At(time.Duration(ms)*time.Millisecond), "default/web", "app", int64(ms)
+		r.T, r.Step = virtual.At(time.Duration(ms)*time.Millisecond), int64(ms)
+		r.Pod, r.Container = "default/web", "app"
 		return r
 	}
 	unhealthy := func(message string) trace.Record {

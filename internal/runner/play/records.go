@@ -11,7 +11,8 @@ import (
 )
 
 // inOrder returns the records of a run in the order of their times, which the records of players
-// have by their own clocks, and numbers them again. It adds what only several records tell together.
+// have by their own clocks, and numbers them again. It adds what only several records tell
+// together.
 func inOrder(of []trace.Record) []trace.Record {
 	records := withProbes(of)
 	alignStarts(records)

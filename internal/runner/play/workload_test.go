@@ -23,8 +23,8 @@ func TestWorkloadNames(t *testing.T) {
 	p := planOf(t, "manifest/testdata/everything.yaml")
 	var named []string
 	w := newWorld(t.Context(), func(err error) { t.Error(err) }, nil, "given", manifest.Stage{Prefix: "pabc-1-"}, p)
-	w.workloads = []*workload{{Workload: p.Scenario.Deployment("default/web"), name: "pabc-1-web", sets: map[string]int{},
-		pods: map[int]int{}, program: func(pod *v1.Pod) fakeruntime.Pod {
+	w.workloads = []*workload{{Workload: p.Scenario.Deployment("default/web"), name: "pabc-1-web",
+		sets: map[string]int{}, pods: map[int]int{}, program: func(pod *v1.Pod) fakeruntime.Pod {
 			named = append(named, pod.Name)
 			return fakeruntime.Pod{}
 		}}}
