@@ -203,11 +203,15 @@ func TestAnswersOfOtherKinds(t *testing.T) {
 	}
 	t.Run("exec", func(t *testing.T) {
 		p, l, _, _ := start(t, "exec: {command: [live]}", "[{liveness: fail}]")
-		client, server := net.Pipe()
-		go p.answerExec(server)
-		fmt.Fprintln(client, "liveness")
-		if answer, err := io.ReadAll(client); err != nil || !strings.HasPrefix(string(answer), "1\n") {
-			t.Errorf("the answer is %q, %v", answer, err)
+		p.container += fmt.Sprint("-of-test-", os.Getpid()) // sockets have names of the machine
+		if err := p.listenExec(); err != nil {
+			t.Fatal(err)
+		}
+		if code := ask(p.container, "liveness"); code != 1 {
+			t.Errorf("the command exits with %d", code)
+		}
+		if code := ask("other", "liveness"); code != 125 {
+			t.Errorf("without a player, the command exits with %d", code)
 		}
 		p.settle()
 		records := l.records(t)
