@@ -143,7 +143,9 @@ func (o *playOptions) play(cmd *cobra.Command, paths []string) error {
 	if o.print {
 		return printObjects(cmd.OutOrStdout(), p)
 	}
-	tell(cmd.ErrOrStderr(), "%s", describe(p, cluster))
+	for _, line := range describe(p, cluster) {
+		tell(cmd.ErrOrStderr(), "%s", printable.Text(line))
+	}
 	if err := o.confirm(cmd); err != nil {
 		return err
 	}
@@ -232,26 +234,26 @@ func printObjects(w io.Writer, p *play.Play) error {
 }
 
 // describe says what a play is going to do, and where.
-func describe(p *play.Play, c *play.Cluster) string {
-	var b strings.Builder
+func describe(p *play.Play, c *play.Cluster) []string {
 	pods := 0
 	for _, r := range p.Runs {
 		for _, w := range r.Plan.Scenario.Workloads {
 			pods += w.Replicas
 		}
 	}
-	fmt.Fprintf(&b, "Play %s: %s with %s, for %s\n", p.ID, printable.Count(len(p.Runs), "scenario"),
-		printable.Count(pods, "pod"), value.Format(p.Length()))
-	fmt.Fprintf(&b, "Context:   %s\nServer:    %s\nNamespace: %s", c.Context, c.Server, p.Namespace)
+	namespace := "namespace " + p.Namespace
 	if p.Own() {
-		b.WriteString(", which is created now and deleted at the end")
+		namespace += ", which play creates now and deletes at the end"
 	}
+	lines := []string{fmt.Sprintf("play %s: %s with %s, for %s", p.ID, printable.Count(len(p.Runs), "scenario"),
+		printable.Count(pods, "pod"), value.Format(p.Length())),
+		"context " + c.Context, "server " + c.Server, namespace}
 	for _, r := range p.Runs {
 		if dropped := r.Dropped(); len(dropped) > 0 {
-			fmt.Fprintf(&b, "\nLeft out of %s: %s", r.Plan.Scenario.Metadata.Name, strings.Join(dropped, ", "))
+			lines = append(lines, "left out of "+r.Plan.Scenario.Metadata.Name+": "+strings.Join(dropped, ", "))
 		}
 	}
-	return printable.Text(b.String())
+	return lines
 }
 
 // confirm asks before anything is created.
@@ -292,7 +294,7 @@ func (o *playOptions) perform(cmd *cobra.Command, p *play.Play) error {
 	case cmd.Context().Err() != nil:
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted: what play %s created is removed", p.ID)}
 	case err != nil:
-		return &exitError{exitBroken, errors.New(printable.Text(err.Error()))}
+		return &exitError{exitBroken, err}
 	}
 	return nil
 }
@@ -326,7 +328,7 @@ func (o *playOptions) compare(cmd *cobra.Command, p *play.Play) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s: %s\n", r.Plan.Scenario.Metadata.Name, c)
+		fmt.Fprintf(w, "%s: %s\n", r.Plan.Scenario.Metadata.Name, printable.Text(c.String()))
 		if o.verbose {
 			for _, d := range c.Differences {
 				fmt.Fprintf(w, "  %s\n", printable.Text(d.String()))

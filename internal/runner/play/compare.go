@@ -151,6 +151,9 @@ type Comparison struct {
 	Times       int // number of milestones
 	Within      int // number of them whose time a simulated run has
 	Differences []Difference
+	// Late is by how much the pods were created later than asked for, or the players began later
+	// than the events about them say: by this much, times may be later.
+	Late time.Duration
 }
 
 // String is the answer in one line.
@@ -160,6 +163,9 @@ func (c *Comparison) String() string {
 		order = "order and kinds equal no simulated run"
 	}
 	text := fmt.Sprintf("%s; %d of %d times within what %d runs show", order, c.Within, c.Times, c.Simulated)
+	if c.Late > Lag {
+		text += fmt.Sprintf(", give or take %s of a late start", seconds(virtual.At(c.Late)))
+	}
 	if len(c.Differences) > 0 {
 		worst := c.Differences[0]
 		for _, d := range c.Differences {
@@ -184,6 +190,7 @@ func (d *Difference) off() time.Duration {
 func compare(real []trace.Record, end virtual.Time, runs [][]trace.Record) *Comparison {
 	c := &Comparison{Simulated: len(runs)}
 	played := milestones(real)
+	c.Late = lateness(real, played)
 	ranges, counts := map[string][2]virtual.Time{}, map[string]int{}
 	for _, records := range runs {
 		simulated := milestones(records)
@@ -206,7 +213,7 @@ func compare(real []trace.Record, end virtual.Time, runs [][]trace.Record) *Comp
 		switch c.Times++; {
 		case !known:
 			c.Differences = append(c.Differences, Difference{What: m.key, At: m.at, New: true})
-		case m.at.Add(Lag) < r[0] || m.at > r[1].Add(Lag):
+		case m.at.Add(Lag) < r[0] || m.at > r[1].Add(Lag+c.Late):
 			c.Differences = append(c.Differences, Difference{What: m.key, At: m.at, Earliest: r[0], Latest: r[1]})
 		default:
 			c.Within++
@@ -219,6 +226,20 @@ func compare(real []trace.Record, end virtual.Time, runs [][]trace.Record) *Comp
 		}
 	}
 	return c
+}
+
+// lateness returns by how much a run is late because the machine is busy: the first pod was to be
+// created at its beginning, and a player writes its first line when its container starts.
+func lateness(records []trace.Record, played []milestone) (late time.Duration) {
+	if len(played) > 0 {
+		late = played[0].at.Offset()
+	}
+	for i := range records {
+		if records[i].Kind == trace.ContainerStarted {
+			late = max(late, records[i].Took)
+		}
+	}
+	return late
 }
 
 // sameOrder reports whether two runs have the same milestones in the same order. What comes at the

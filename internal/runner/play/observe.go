@@ -330,8 +330,6 @@ func (w *world) fromPlayer(p *pod, name string, number int, r trace.Record) {
 		c.ended[r.Instance] = true
 	case trace.ContainerStopping:
 		r.GraceSeconds = p.grace()
-	case trace.Behavior:
-		return
 	}
 	w.recordAt(r.T, r)
 }

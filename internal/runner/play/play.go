@@ -49,6 +49,7 @@ type Play struct {
 	Runs    []*Run
 	cluster *Cluster
 	own     bool // the namespace is of this play
+	created bool // something was asked for
 	until   time.Duration
 }
 
@@ -181,6 +182,7 @@ func (p *Play) Play(ctx context.Context) error {
 				p.inNamespace(err))}
 		}
 	}
+	p.created = true
 	if err := p.tryAll(ctx); err != nil {
 		return err
 	}
@@ -273,6 +275,9 @@ func (r *Run) play(ctx context.Context, w *world) {
 
 // Remove removes what the play has created, and waits until it is gone.
 func (p *Play) Remove(ctx context.Context) error {
+	if !p.created {
+		return nil
+	}
 	return p.cluster.RemoveLeftover(ctx, Leftover{ID: p.ID, Namespace: p.Namespace, own: p.own})
 }
 

@@ -52,7 +52,7 @@ func alignStarts(records []trace.Record) {
 	for i := range records {
 		r := &records[i]
 		if at, seen := events[start{r.Pod, r.Container, r.Instance}]; seen && r.Kind == trace.ContainerStarted {
-			r.T = min(r.T, at-1)
+			r.Took, r.T = r.T.Sub(min(r.T, at-1)), min(r.T, at-1)
 		}
 	}
 }

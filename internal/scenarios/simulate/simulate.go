@@ -118,7 +118,15 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 // Observed returns the result of a run that was not simulated, from its records and the driver that
 // took its steps.
 func Observed(plan *scenarios.Plan, driver *drive.Driver, records []trace.Record, end virtual.Time, err error) *Result {
-	r := &Result{Plan: plan, Records: records, End: end, Err: err}
+	r := &Result{Plan: plan, End: end, Err: err}
+	for i := range records {
+		switch {
+		case records[i].Kind == trace.Behavior:
+			r.use(&records[i])
+		case records[i].Kind.Observable():
+			r.Records = append(r.Records, records[i])
+		}
+	}
 	r.finish(driver, true)
 	return r
 }

@@ -176,7 +176,7 @@ func TestAnswersOverHTTP(t *testing.T) {
 		}
 	}
 	want := "ContainerStarted   ,Behavior readiness  1,ProbeExecuted readiness failure HTTP probe failed with " +
-		"statuscode: 503,Behavior   3,ContainerExited   "
+		"statuscode: 503,Behavior readiness  2,Behavior   3,ContainerExited   "
 	if got := strings.Join(kinds, ","); got != want {
 		t.Errorf("the log is %s\nwant %s", got, want)
 	}

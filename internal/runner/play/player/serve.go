@@ -23,19 +23,25 @@ import (
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/runner/play/manifest"
 	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
 )
 
 // port is a port of a probe or hook. It is open while the program does not refuse connections.
 type port struct {
 	manifest.Port
 	*player
-	open net.Listener
+	open   net.Listener
+	closed int // number of the rule that last decided about the port
 }
 
 // update opens or closes the port, and returns when the program may change its mind.
 func (p *port) update(now virtual.Time) virtual.Time {
 	probe, hook := requester(p.Key)
-	refuses, until := p.runtime.Refusal(now, p.pod, p.container, probe, hook)
+	refuses, rule, until := p.runtime.Refusal(now, p.pod, p.container, probe, hook)
+	if refuses && rule != p.closed && rule > 0 { // the program sees no request that would tell of the rule
+		p.write(trace.Record{T: now, Kind: trace.Behavior, Probe: probe, Reason: hook, Message: strconv.Itoa(rule)})
+	}
+	p.closed = rule
 	switch {
 	case refuses && p.open != nil:
 		p.open.Close()
