@@ -89,6 +89,30 @@ func TestManifests(t *testing.T) {
 	golden(t, "everything.golden.yaml", parts(text.String()))
 }
 
+// TestChange checks that a patch resets what the next state of a Deployment does not have.
+func TestChange(t *testing.T) {
+	p := load(t, "everything.yaml")
+	known, _ := p.Profile()
+	admitted, err := admission.AdmitDeployment(known, p.Deployments()[0].Controlled.Deployment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := admission.PatchDeployment(known, admitted,
+		[]byte(`{"spec": {"strategy": {"type": "Recreate", "rollingUpdate": null}, "minReadySeconds": 0}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch, err := (&Stage{}).Change(next, 2, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"minReadySeconds":0`, `"paused":false`, `"strategy":{"rollingUpdate":null,"type":"Recreate"}`} {
+		if !strings.Contains(string(patch), want) {
+			t.Errorf("the patch has no %s: %s", want, patch)
+		}
+	}
+}
+
 // parts replaces the parts of the players, which depend on the compression.
 func parts(text string) string {
 	lines := strings.Split(text, "\n")

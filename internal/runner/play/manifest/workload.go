@@ -37,7 +37,12 @@ func (s *Stage) Change(of *appsv1.Deployment, set, step int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(map[string]any{"spec": d.Spec})
+	// a merge patch leaves what it does not name
+	strategy := map[string]any{"type": d.Spec.Strategy.Type, "rollingUpdate": d.Spec.Strategy.RollingUpdate}
+	spec := map[string]any{"replicas": d.Spec.Replicas, "minReadySeconds": d.Spec.MinReadySeconds,
+		"progressDeadlineSeconds": d.Spec.ProgressDeadlineSeconds, "revisionHistoryLimit": d.Spec.RevisionHistoryLimit,
+		"paused": d.Spec.Paused, "strategy": strategy, "template": d.Spec.Template}
+	return json.Marshal(map[string]any{"spec": spec})
 }
 
 // selector returns a selector for the labels that played objects have.
