@@ -31,19 +31,20 @@ type milestone struct {
 }
 
 // maxRepeated is the number of equal events of which each is a milestone: the kubelet drops events
-// of a pod after 25 (pkg/kubelet/... k8s.io/client-go/tools/record, events_cache.go), and a cluster
-// shows no more of them.
+// of a pod after 25 (tools/record/events_cache.go of client-go v0.37.2), and a cluster shows no more
+// of them.
 const maxRepeated = 8
 
-// unhealthyEvents are those that are milestones. Others repeat what a record says.
+// milestoneEvents are those that are milestones. Others repeat what a record says.
 var milestoneEvents = []string{"Unhealthy", "Killing", "BackOff", "ProbeWarning", "FailedPreStopHook",
 	"FailedPostStartHook"}
 
 // milestones returns what happens in a run, of the kinds that both engines and a cluster show. Runs
-// agree about the keys and their order, and differ in the times.
-func milestones(records []trace.Record) []milestone {
-	m := marker{seen: map[string]bool{}, counts: map[string]int{}, ready: map[string]bool{},
-		restarts: map[string]int32{}}
+// agree about the keys and their order, and differ in the times. late is by how much later than
+// their containers players begin: until then, connections are refused.
+func milestones(records []trace.Record, late time.Duration) []milestone {
+	m := marker{late: late, seen: map[string]bool{}, counts: map[string]int{}, ready: map[string]bool{},
+		restarts: map[string]int32{}, up: map[string]virtual.Time{}}
 	for i := range records {
 		if r := &records[i]; r.Pod != "" && r.T >= 0 {
 			m.mark(r)
@@ -59,6 +60,8 @@ type marker struct {
 	counts   map[string]int
 	ready    map[string]bool // by pod
 	restarts map[string]int32
+	late     time.Duration
+	up       map[string]virtual.Time // when the players of containers began, by pod and container
 }
 
 func (m *marker) put(r *trace.Record, format string, args ...any) {
@@ -83,16 +86,22 @@ func (m *marker) mark(r *trace.Record) {
 	case trace.PodAdded, trace.PodDeleteRequested, trace.PodRemoved:
 		m.next(r, string(r.Kind))
 	case trace.ContainerStarted, trace.ContainerStopping:
+		if r.Kind == trace.ContainerStarted {
+			m.up[r.Pod+r.Container] = r.T.Add(m.late + Lag)
+		}
 		m.put(r, "%s %s", instance, r.Kind)
 	case trace.ContainerExited:
 		m.put(r, "%s exits with %d", instance, r.ExitCode)
-	case trace.HookStarted, trace.HookEnded:
+	case trace.HookStarted: // a hook that is killed does not tell of its end
 		m.put(r, "%s %s %s", instance, r.Kind, r.Reason)
 	case trace.Event:
 		if slices.Contains(milestoneEvents, r.Reason) {
 			word := ""
 			if r.Reason == "Unhealthy" {
 				word, _, _ = strings.Cut(r.Message, " ")
+				if r.T < m.up[r.Pod+r.Container] && strings.Contains(r.Message, "refused") {
+					return // there is no player yet
+				}
 			}
 			m.next(r, strings.TrimSpace(strings.Join([]string{r.Container, "event", r.Reason, word}, " ")))
 		}
@@ -189,12 +198,12 @@ func (d *Difference) off() time.Duration {
 // compare compares the records of a played run with those of simulated runs.
 func compare(real []trace.Record, end virtual.Time, runs [][]trace.Record) *Comparison {
 	c := &Comparison{Simulated: len(runs)}
-	played := milestones(real)
-	c.Late = lateness(real, played)
+	c.Late = lateness(real)
+	played := milestones(real, c.Late)
 	ranges, counts := map[string][2]virtual.Time{}, map[string]int{}
 	for _, records := range runs {
-		simulated := milestones(records)
-		if sameOrder(played, simulated, end) {
+		simulated := milestones(records, c.Late)
+		if sameOrder(played, simulated, end, together+c.Late) {
 			c.Equal++
 		}
 		for _, m := range simulated {
@@ -230,22 +239,23 @@ func compare(real []trace.Record, end virtual.Time, runs [][]trace.Record) *Comp
 
 // lateness returns by how much a run is late because the machine is busy: the first pod was to be
 // created at its beginning, and a player writes its first line when its container starts.
-func lateness(records []trace.Record, played []milestone) (late time.Duration) {
-	if len(played) > 0 {
-		late = played[0].at.Offset()
-	}
+func lateness(records []trace.Record) (late time.Duration) {
+	added := false
 	for i := range records {
-		if records[i].Kind == trace.ContainerStarted {
-			late = max(late, records[i].Took)
+		switch r := &records[i]; {
+		case r.Kind == trace.ContainerStarted:
+			late = max(late, r.Took)
+		case r.Kind == trace.PodAdded && !added:
+			late, added = max(late, r.T.Offset()), true
 		}
 	}
 	return late
 }
 
-// sameOrder reports whether two runs have the same milestones in the same order. What comes at the
-// end of a run need not have come in the other one yet.
-func sameOrder(a, b []milestone, end virtual.Time) bool {
-	until := end.Add(-time.Second)
+// sameOrder reports whether two runs have the same milestones in the same order, but for those that
+// are near each other. What comes at the end of a run need not have come in the other one yet.
+func sameOrder(a, b []milestone, end virtual.Time, near time.Duration) bool {
+	until := end.Add(-time.Second - near)
 	order := map[string]virtual.Time{}
 	for _, m := range b {
 		order[m.key] = m.at
@@ -268,7 +278,7 @@ func sameOrder(a, b []milestone, end virtual.Time) bool {
 		for _, later := range last[i+1:] {
 			first, ok := order[m.key]
 			second, has := order[later.key]
-			if ok && has && later.at.Sub(m.at) > together && first.Sub(second) > together {
+			if ok && has && later.at.Sub(m.at) > near && first.Sub(second) > near {
 				return false
 			}
 		}
