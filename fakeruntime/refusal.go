@@ -1,15 +1,14 @@
 package fakeruntime
 
 import (
-
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
 // Refusal reports whether the program in a container refuses the connections of a probe or hook at
-// time now, which rule says so, and until when the rules leave it so, unless it gets a signal. It is
-// for drivers with real listeners: it counts as no request. An answer in a list of several, or with
-// a chance, counts as none that refuses.
+// time now, which rule says so, and until when the rules leave it so, unless it gets a signal. It
+// is for drivers with real listeners: it counts as no request. An answer in a list of several, or
+// with a chance, counts as none that refuses.
 func (r *Runtime) Refusal(now virtual.Time, podUID, container string, probe trace.Probe, hook string) (refuses bool,
 	rule int, until virtual.Time) {
 	r.run(now)

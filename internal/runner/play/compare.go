@@ -31,8 +31,8 @@ type milestone struct {
 }
 
 // maxRepeated is the number of equal events of which each is a milestone: the kubelet drops events
-// of a pod after 25 (tools/record/events_cache.go of client-go v0.37.2), and a cluster shows no more
-// of them.
+// of a pod after 25 (tools/record/events_cache.go of client-go v0.37.2), and a cluster shows no
+// more of them.
 const maxRepeated = 8
 
 // milestoneEvents are those that are milestones. Others repeat what a record says.

@@ -129,8 +129,9 @@ func TestBusyMachine(t *testing.T) {
 			r.T = r.T.Add(late)
 		}
 		if real = append(real, r); r.Kind == trace.ContainerStarted {
-			real = append(real, trace.Record{T: r.T.Add(late / 2), Kind: trace.Event, Pod: r.Pod, Container: r.Container,
-				Reason: "Unhealthy", Message: "Liveness probe failed: connect: connection refused"})
+			real = append(real, trace.Record{T: r.T.Add(late / 2), Kind: trace.Event, Pod: r.Pod,
+				Container: r.Container, Reason: "Unhealthy",
+				Message: "Liveness probe failed: connect: connection refused"})
 		}
 	}
 	want := "order and kinds equal a simulated run; 19 of 19 times within what 5 runs show, give or take 0.30s of a " +
@@ -177,7 +178,8 @@ func TestRepeatedEvents(t *testing.T) {
 		records = append(records, trace.Record{T: virtual.At(time.Duration(i) * time.Second), Kind: trace.Event,
 			Pod: "default/web", Container: "app", Reason: "Unhealthy", Message: "Liveness probe failed: x"})
 	}
-	if m := milestones(records, 0); len(m) != maxRepeated || !strings.HasSuffix(m[0].key, "event Unhealthy Liveness 1") {
+	m := milestones(records, 0)
+	if len(m) != maxRepeated || !strings.HasSuffix(m[0].key, "event Unhealthy Liveness 1") {
 		t.Errorf("there are %d milestones, the first %s", len(m), m[0].key)
 	}
 }
