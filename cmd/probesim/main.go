@@ -24,6 +24,9 @@ import (
 )
 
 func main() {
+	if code, is := runPlayer(os.Args[1:]); is {
+		os.Exit(code)
+	}
 	debug.SetGCPercent(800) // the heap of a run is small, and the runs allocate much
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -83,7 +86,7 @@ var commands = []struct {
 	question string
 	list     []func() *cobra.Command
 }{
-	{"What happened in my cluster?", []func() *cobra.Command{newIncident, newMeasure, newLive}},
+	{"What happened in my cluster?", []func() *cobra.Command{newIncident, newMeasure, newLive, newPlay}},
 	{"Are my settings enough?", []func() *cobra.Command{newCheck, newTune, newCompare, newRollout}},
 	{"What happens if my program does this?", []func() *cobra.Command{newInit, newRun, newWhy, newDiff, newExplain,
 		newSchema}},

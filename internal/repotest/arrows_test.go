@@ -34,6 +34,8 @@ var layers = [][]string{
 	{"scenarios/plan"},
 	{"internal/scenarios/validation", "internal/scenarios/drive", "internal/scenarios/text"},
 	{"scenarios"},
+	{"internal/runner/play/manifest"},
+	{"internal/runner/play/player"},
 	{"internal/scenarios/expect", "internal/scenarios/schema", "scenarios/library", "internal/proof/random"},
 	{"internal/scenarios/simulate", "internal/scenarios/refresh"},
 	{"internal/scenarios", "internal/answers/bounds"},
@@ -50,6 +52,7 @@ var layers = [][]string{
 	{"probetest"},
 	{"explore", "internal/proof"},
 	{"internal/runner"},
+	{"internal/runner/play"},
 	{"internal/proof/soak"},
 	{"cmd", "ginkgokit", "internal/repotest", "."},
 }
@@ -83,6 +86,21 @@ func TestProofsStandApart(t *testing.T) {
 		for name, spec := range s.imports() {
 			if under(name, module+"/internal/proof") && !s.test && !under(s.dir, "internal/proof") {
 				t.Errorf("%s: %s serves proofs, and %s must not import it", s.at(spec), name, s.dir)
+			}
+		}
+	}
+}
+
+// TestOnlyPlayReachesClusters checks that clients of an API server stay out of the packages that
+// users import, and of what a build for the browser needs.
+func TestOnlyPlayReachesClusters(t *testing.T) {
+	for _, s := range sources(t) {
+		for name, spec := range s.imports() {
+			client := under(name, "k8s.io/client-go") && !under(name, "k8s.io/client-go/util/flowcontrol")
+			if client && s.dir != "internal/runner/play" || under(name, module+"/internal/runner/play") &&
+				!under(s.dir, "internal/runner/play") && s.dir != "cmd/probesim" {
+				t.Errorf("%s: %s must not import %s, which reaches a cluster; only the command play may", s.at(spec),
+					s.dir, name)
 			}
 		}
 	}

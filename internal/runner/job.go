@@ -31,7 +31,9 @@ type Job struct {
 	Notes   []string        // about the run, for its report
 	Chooser choose.Chooser  // makes the choices of the run; nil: the seed of the plan does
 	Engine  simulate.Engine // makes the run; nil: the simulated node does
-	Memory  pool.Memory     // maximum for the command, of which the trace can take half; 0: node.DefaultLimits.Memory
+	// Played is the result of a run that was not simulated; nil: Simulate makes one.
+	Played *simulate.Result
+	Memory pool.Memory // maximum for the command, of which the trace can take half; 0: node.DefaultLimits.Memory
 
 	from     virtual.Time // start of the timeline
 	zero     *time.Duration
@@ -62,10 +64,17 @@ type Run struct {
 // Simulate runs a job. It passes each new record to sink unless sink is nil, and periodically the
 // virtual time to progress. A panic becomes the error of the run.
 func (j *Job) Simulate(ctx context.Context, internal bool, sink func(*trace.Record), progress func(virtual.Time)) *Run {
-	r := simulate.Run(ctx, j.Plan, simulate.Options{
-		Until: j.Until, Internal: internal, Sink: sink, Progress: progress, MaxMemory: int64(j.Memory / 2),
-		Chooser: j.Chooser, Also: j.also, Engine: j.Engine,
-	})
+	r := j.Played
+	if r == nil {
+		r = simulate.Run(ctx, j.Plan, simulate.Options{
+			Until: j.Until, Internal: internal, Sink: sink, Progress: progress, MaxMemory: int64(j.Memory / 2),
+			Chooser: j.Chooser, Also: j.also, Engine: j.Engine,
+		})
+	} else if sink != nil {
+		for i := range r.Records {
+			sink(&r.Records[i])
+		}
+	}
 	if errors.As(r.Err, new(*node.MemoryError)) {
 		r.Err = fmt.Errorf("%w, or raise --max-memory, which is %s", r.Err, j.Memory)
 	}

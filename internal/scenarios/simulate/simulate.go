@@ -85,22 +85,9 @@ func Run(ctx context.Context, plan *scenarios.Plan, o Options) (r *Result) {
 			r.Err = fmt.Errorf("bug in probesim, please report it with the scenario: panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	driver := r.make(ctx, o)
-	if driver == nil {
-		return r
+	if driver := r.make(ctx, o); driver != nil {
+		r.finish(driver, !o.Unjudged)
 	}
-	if err := driver.Err(); err != nil {
-		r.Err = errors.Join(r.Err, err)
-	}
-	r.created, r.Unreached = driver.Created(), driver.Unreached()
-	if o.Unjudged {
-		return r
-	}
-	results, err := expect.Check(plan, r.checked())
-	if err != nil {
-		r.Err = errors.Join(r.Err, err)
-	}
-	r.Results = results
 	return r
 }
 
@@ -151,6 +138,38 @@ func (r *Result) make(ctx context.Context, o Options) (driver *drive.Driver) {
 	r.End = min(n.Now(), o.Until)
 	r.Records, r.Windows = recorder.Records(), n.Windows()
 	return driver
+}
+
+// Observed returns the result of a run that was not simulated, from its records and the driver that
+// took its steps.
+func Observed(plan *scenarios.Plan, driver *drive.Driver, records []trace.Record, end virtual.Time, err error) *Result {
+	r := &Result{Plan: plan, End: end, Err: err}
+	for i := range records {
+		switch {
+		case records[i].Kind == trace.Behavior:
+			r.use(&records[i])
+		case records[i].Kind.Observable():
+			r.Records = append(r.Records, records[i])
+		}
+	}
+	r.finish(driver, true)
+	return r
+}
+
+// finish takes over what the driver knows, and checks the expectations if they are to be judged.
+func (r *Result) finish(driver *drive.Driver, judged bool) {
+	r.created, r.Unreached = driver.Created(), driver.Unreached()
+	if err := driver.Err(); err != nil {
+		r.Err = errors.Join(r.Err, err)
+	}
+	if !judged {
+		return
+	}
+	results, err := expect.Check(r.Plan, r.checked())
+	if err != nil {
+		r.Err = errors.Join(r.Err, err)
+	}
+	r.Results = results
 }
 
 func runUntil(n *node.Node, until virtual.Time, progress func(virtual.Time), interrupt func() error) error {
