@@ -238,15 +238,16 @@ func compare(real []trace.Record, end virtual.Time, runs [][]trace.Record) *Comp
 }
 
 // lateness returns by how much a run is late because the machine is busy: the first pod was to be
-// created at its beginning, and a player writes its first line when its container starts.
+// with its kubelet at the beginning, which then writes a status, and a player writes its first line
+// when its container starts.
 func lateness(records []trace.Record) (late time.Duration) {
-	added := false
+	written := false
 	for i := range records {
 		switch r := &records[i]; {
 		case r.Kind == trace.ContainerStarted:
 			late = max(late, r.Took)
-		case r.Kind == trace.PodAdded && !added:
-			late, added = max(late, r.T.Offset()), true
+		case r.Kind == trace.StatusPatched && !written:
+			late, written = max(late, r.T.Offset()), true
 		}
 	}
 	return late

@@ -273,7 +273,7 @@ func TestLeftovers(t *testing.T) {
 		}
 		left, err := c.Leftovers(t.Context(), "given")
 		if err != nil || len(left) != 2 || left[0].ID != a.ID || left[1].ID != b.ID ||
-			left[0].Deadline.Sub(time.Now()) != 30*time.Second+spare {
+			time.Until(left[0].Deadline) != 30*time.Second+spare {
 			t.Fatalf("the leftovers are %+v, %v", left, err)
 		}
 		for _, l := range left {
