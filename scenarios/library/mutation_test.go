@@ -84,6 +84,21 @@ var mutations = []mutation{
 	{name: "static pods have no API server", alone: true},
 	{name: "the wall clock does not step", steadyClock: true},
 	{name: "no call is slow", quick: true},
+	{name: "the node has room", room: true},
+	{name: "containers have no security context", change: func(pod *v1.Pod) {
+		for _, c := range containersOf(pod) {
+			c.SecurityContext = nil
+		}
+	}},
+	{name: "probes ask port 8080", change: func(pod *v1.Pod) {
+		for _, c := range containersOf(pod) {
+			for _, p := range []*v1.Probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe} {
+				if p != nil && p.HTTPGet != nil {
+					p.HTTPGet.Port = intstr.FromInt32(8080)
+				}
+			}
+		}
+	}},
 	{name: "no single call fails", noFaults: true},
 }
 

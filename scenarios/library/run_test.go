@@ -12,6 +12,7 @@ import (
 	"probesim.dev/internal/scenarios/drive"
 	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/internal/value"
+	"probesim.dev/kube/kubeletconfig"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/virtual"
@@ -45,8 +46,12 @@ func simulate(t testing.TB, plan *scenarios.Plan, o options) *run {
 	if o.mutation.quick {
 		delays = fakeruntime.Delays{}
 	}
+	config := plan.Config
+	if o.mutation.room {
+		config.Allocatable = kubeletconfig.Allocatable{}
+	}
 	n := node.New(node.Options{
-		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: delays, Config: plan.Config,
+		Profile: known, Uptime: &plan.Uptime, Seed: plan.Seed, Delays: delays, Config: config,
 		ControlPlane: plan.ControlPlane(),
 		Trace:        &trace.Recorder{Internal: o.internal, Details: plan.Scenario.NeedsDetails()},
 	})
@@ -85,6 +90,7 @@ type mutation struct {
 	steadyClock    bool // the wall clock does not step
 	quick          bool // all calls take the usual time
 	noFaults       bool // no single call fails
+	room           bool // the node has the default resources
 }
 
 // mutated is a node with a mutation.

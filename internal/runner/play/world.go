@@ -312,6 +312,7 @@ func (*world) ShutDown() bool                             { return false }
 func (*world) PowerOff(virtual.Time)                      {}
 func (*world) SetDelays(...fakeruntime.Delays)            {}
 func (*world) SetAPIDown(bool)                            {}
+func (*world) FailCalls(fakeruntime.Fault)                {}
 func (*world) SetRuntimeHealth(fakeruntime.Health)        {}
 func (*world) StepClock(time.Duration)                    {}
 func (*world) AddEphemeralContainer(string, string, v1.EphemeralContainer, fakeruntime.ContainerConfig) error {

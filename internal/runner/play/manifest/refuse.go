@@ -22,6 +22,7 @@ var (
 	why = map[string]string{
 		"kill":           "no call of the API kills a process",
 		"setDelays":      "a cluster has its own delays",
+		"failCall":       "a cluster has its own runtime",
 		"debug":          "an ephemeral container cannot be played",
 		"setManifest":    "the manifests of static pods are files of the node",
 		"removeManifest": "the manifests of static pods are files of the node",
