@@ -52,7 +52,8 @@ func settingsOf(c *v1.Container) (list []Setting) {
 				value int32
 			}{{"periodSeconds", p.PeriodSeconds}, {"failureThreshold", p.FailureThreshold},
 				{"timeoutSeconds", p.TimeoutSeconds}} {
-				list = append(list, Setting{Container: c.Name, Probe: probe.name, Field: field.name, Value: field.value})
+				list = append(list,
+					Setting{Container: c.Name, Probe: probe.name, Field: field.name, Value: field.value})
 			}
 		}
 	}

@@ -45,8 +45,8 @@ func TestSet(t *testing.T) {
 	}{
 		{"in braces", Setting{Line: 2, Container: "app", Probe: "startupProbe", Field: "failureThreshold", Value: 7}, 6,
 			"    startupProbe: {httpGet: {path: /, port: 80}, periodSeconds: 5, failureThreshold: 7} # 30 s\n"},
-		{"a default", Setting{Line: 11, Container: "proxy", Probe: "livenessProbe", Field: "periodSeconds", Value: 3}, 10,
-			"          periodSeconds: 3\n"},
+		{"a default", Setting{Line: 11, Container: "proxy", Probe: "livenessProbe", Field: "periodSeconds", Value: 3},
+			10, "          periodSeconds: 3\n"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

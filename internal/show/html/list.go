@@ -20,8 +20,8 @@ func (m *markup) page(d *content) {
 			if d.Chosen {
 				why = ": of scenarios with many runs, the failed and the worst ones"
 			}
-			m.add("<p class=\"note\">The page has the timelines of %d of %s%s. The list has the command that shows each of "+
-				"the others.</p>\n", d.Shown(), report.Plural(d.Runs, "run"), why)
+			m.add("<p class=\"note\">The page has the timelines of %d of %s%s. The list has the command that shows "+
+				"each of the others.</p>\n", d.Shown(), report.Plural(d.Runs, "run"), why)
 		}
 		m.list(d.List)
 		m.add("</nav>\n")
@@ -46,7 +46,8 @@ func (m *markup) page(d *content) {
 // run adds a run under its heading.
 func (m *markup) run(x *row) {
 	m.add("<section class=\"run\" id=\"%s\" aria-label=\"%s\">\n<header>\n", x.ID, clean(x.Scenario))
-	m.add("<h2><span class=\"badge %s\">%s</span> %s</h2>\n<p class=\"facts\">", x.Outcome, x.Outcome, clean(x.Scenario))
+	m.add("<h2><span class=\"badge %s\">%s</span> %s</h2>\n<p class=\"facts\">", x.Outcome, x.Outcome,
+		clean(x.Scenario))
 	for _, fact := range x.Facts() {
 		m.add("<span>%s</span> ", fact)
 	}

@@ -66,7 +66,8 @@ func (m *markup) jump(r *trace.Record) {
 
 // block adds a part that the reader can fold.
 func (m *markup) block(title, count string, body func()) {
-	m.add("<details class=\"block\" open><summary><h3>%s</h3> <span class=\"count\">%s</span></summary>\n", title, count)
+	m.add("<details class=\"block\" open><summary><h3>%s</h3> <span class=\"count\">%s</span></summary>\n", title,
+		count)
 	body()
 	m.add("</details>\n")
 }
@@ -191,7 +192,8 @@ func (m *markup) events(s *section) {
 func (m *markup) failed(x *report.Expectation) {
 	m.add("<article class=\"failure\">\n<h3>")
 	m.badge(report.Failed)
-	m.add("<code>%s</code> <span class=\"where\">%s:%d:%d</span></h3>\n", clean(x.Name), clean(x.File), x.Line, x.Column)
+	m.add("<code>%s</code> <span class=\"where\">%s:%d:%d</span></h3>\n", clean(x.Name), clean(x.File), x.Line,
+		x.Column)
 	m.given(clean(x.Why), "<p>%s</p>\n")
 	for i, f := range x.Failures {
 		m.add("<dl><dt>expected<dd>%s<dt>got<dd>%s</dl>\n", clean(f.Expected), clean(f.Got))
