@@ -210,6 +210,13 @@ func TestPlayground(t *testing.T) {
 			t.Errorf("the page requests %s", url)
 		}
 	}
+	noErrors := func() {
+		t.Helper()
+		if len(b.errors) > 0 {
+			t.Errorf("errors of the page:\n%s", strings.Join(b.errors, "\n"))
+		}
+	}
+	noErrors()
 	t.Run("offline", func(t *testing.T) {
 		b.wait(`navigator.serviceWorker.controller`)
 		b.eval(`(async () => { while (!(await caches.match('probesim.wasm'))) await new Promise(done => setTimeout(done, 50)); `+
@@ -222,9 +229,7 @@ func TestPlayground(t *testing.T) {
 			`i.dispatchEvent(new Event('input')); })()`, nil)
 		b.wait(`document.querySelectorAll('#found a').length > 2`)
 	})
-	if len(b.errors) > 0 {
-		t.Errorf("errors of the page:\n%s", strings.Join(b.errors, "\n"))
-	}
+	noErrors()
 }
 
 // examples opens each example of the menu, as text and as a page or picture.
@@ -302,7 +307,7 @@ func (b *browser) inputs(t *testing.T) {
 			`'# x\n'.repeat(%d)}]}); })()`, lines), nil)
 	}
 	comments(700e3)
-	if text, code := b.answer(); code != 2 || !strings.Contains(text, "there is no workload") {
+	if text, code := b.answer(); code != 2 || !strings.Contains(text, "nothing was checked") {
 		t.Errorf("2.8 MB of comments: exit code %d\n%s", code, text)
 	}
 	comments(5e6)

@@ -183,9 +183,10 @@ function showProblems(text, files) {
 // showPage shows the body of a page that the program has written. Its scripts do not run.
 function showPage(html) {
   const root = $('page').shadowRoot ?? $('page').attachShadow({mode: 'open'});
-  const page = new DOMParser().parseFromString(html, 'text/html');
+  const [sheet, css] = html.match(/<style>(.*?)<\/style>/s); // of the head
+  const page = new DOMParser().parseFromString(html.replace(sheet, ''), 'text/html');
   const style = new CSSStyleSheet();
-  const rules = page.querySelector('style').textContent.replaceAll(':root', ':host');
+  const rules = css.replaceAll(':root', ':host');
   style.replaceSync(rules.replace(/(^|\})\s*body\b/g, '$1 .body') + '.chart pre { white-space: pre; overflow: auto; }');
   root.adoptedStyleSheets = [style];
   const body = document.createElement('div');
