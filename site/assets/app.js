@@ -71,14 +71,23 @@ function showFile() {
   editor.open(state.files[current]);
 }
 
-// changed runs the command again, and writes the link.
+let linking;
+
+// changed runs the command again, and writes the link when nothing has changed for a while: browsers
+// take few addresses a second.
 function changed() {
   version++;
   if ($('args').value !== state.args) $('args').value = state.args;
-  write(state).then(fragment => {
-    if (fragment !== location.hash) history.replaceState(null, '', fragment);
-  }).catch(() => {}); // a browser takes no address of some megabytes: the page has then the last shorter one
+  clearTimeout(linking);
+  linking = setTimeout(writeLink, 300);
   run();
+}
+
+async function writeLink() {
+  const fragment = await write(state);
+  try {
+    if (fragment !== location.hash) history.replaceState(null, '', fragment);
+  } catch {} // a browser takes no address of some megabytes: the page keeps the last shorter one
 }
 
 let refining;
@@ -293,7 +302,7 @@ $('stop').onclick = () => {
   $('status').textContent = 'Stopped.';
 };
 $('copy').onclick = () => copy($('copy'), `probesim ${state.tab} ${state.args}`);
-$('link').onclick = () => copy($('link'), location.href);
+$('link').onclick = async () => copy($('link'), new URL(await write(state), location.href).href);
 const options = examples.map(({title, tab}, i) => new Option(`${titles[tab]}: ${title}`, i));
 $('examples').append(new Option('Choose one', ''), ...options);
 $('examples').onchange = () => open(examples[$('examples').value]);
