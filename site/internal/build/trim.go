@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -21,11 +22,12 @@ import (
 //     the types of k8s.io/api lack their encoding as protocol buffers
 //   - the strategic merge of k8s.io/apimachinery lacks the part that reads OpenAPI schemas: types
 //     of Go say how to merge here
-//   - objects are not written as CBOR
+//   - objects are not written as CBOR, and the values of managed fields not as JSON
 //   - net/http lacks the transport that connects to hosts, and crypto/tls the encryption of greetings.
 //     The simulated network has its own transport
 func trim(root, dir string) ([]string, error) {
-	list, err := output(root, "go", "list", "-m", "-json", "k8s.io/api", "k8s.io/apimachinery")
+	list, err := output(root, "go", "list", "-m", "-json", "k8s.io/api", "k8s.io/apimachinery",
+		"sigs.k8s.io/structured-merge-diff/v6")
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +101,9 @@ func copyModule(to, from string) error {
 var protocol = []string{"Marshal", "MarshalTo", "MarshalToSizedBuffer", "Size", "Unmarshal", "Reset",
 	"encodeVarintGenerated", "sovGenerated", "sozGenerated", "skipGenerated"}
 
+// managed matches what reads and writes the values of managed fields as JSON.
+var managed = regexp.MustCompile(`JSON|Pool`)
+
 // trimmed returns what the copy of a file has, or nil if the copy has no such file.
 func trimmed(name string, data []byte) ([]byte, error) {
 	module, file, _ := strings.Cut(name, "/")
@@ -107,7 +112,7 @@ func trimmed(name string, data []byte) ([]byte, error) {
 	case path.Base(file) == "types_swagger_doc_generated.go", file == "pkg/util/strategicpatch/types.go":
 		return nil, nil
 	case file == "pkg/util/strategicpatch/meta.go":
-		return without(data, func(d ast.Decl, text []byte) bool { return bytes.Contains(text, []byte("OpenAPI")) })
+		return without(data, func(_ ast.Decl, text []byte) bool { return bytes.Contains(text, []byte("OpenAPI")) })
 	case inAPI && path.Base(file) == "generated.pb.go":
 		return without(data, func(d ast.Decl, text []byte) bool {
 			f, is := d.(*ast.FuncDecl)
@@ -116,6 +121,8 @@ func trimmed(name string, data []byte) ([]byte, error) {
 		})
 	case file == "pkg/runtime/serializer/cbor/direct/direct.go":
 		return []byte(noCBOR), nil
+	case strings.HasPrefix(module, "v6@") && file == "value/value.go":
+		return without(data, func(_ ast.Decl, text []byte) bool { return managed.Match(text) })
 	case file == "pkg/util/net/http.go": // there is none
 		const old = "http.DefaultTransport.(*http.Transport)"
 		return bytes.ReplaceAll(data, []byte(old), []byte("&http.Transport{}")), nil
