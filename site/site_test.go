@@ -78,6 +78,15 @@ func TestFirstVisit(t *testing.T) {
 	b.open(server.URL + "/")
 	b.wait(done)
 	took := time.Since(began)
+	loads := 0
+	for _, url := range b.requests {
+		if strings.HasSuffix(url, "/probesim.wasm") {
+			loads++
+		}
+	}
+	if loads != 1 {
+		t.Errorf("the page loads the program %d times", loads)
+	}
 	t.Logf("%d bytes of the program, and an answer after %s", compressed.Len(), took.Round(10*time.Millisecond))
 	if took > 3500*time.Millisecond {
 		t.Errorf("the first visit waits %s for its answer", took)
