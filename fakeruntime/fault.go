@@ -18,8 +18,8 @@ const (
 	APIDelete Method = "APIDelete"
 )
 
-// failing are the calls that a Fault can have, without ListImages, which only the garbage collection
-// of images makes.
+// failing are the calls that a Fault can have. ListImages is none: only the garbage collection of
+// images makes it.
 var failing = []Method{
 	RunPodSandbox, StopPodSandbox, RemovePodSandbox, PodSandboxStatus, ListPodSandbox,
 	CreateContainer, StartContainer, StopContainer, RemoveContainer, UpdateContainerResources,
@@ -178,6 +178,9 @@ func (r *Runtime) fail(op *Op) {
 	}
 	op.Err, op.TimedOut, op.Conditions = op.fault.Err(), false, nil
 	op.FaultStep = r.RecordFault(op.End, op.fault, rec)
+	if op.Call.Method == StartContainer && op.container != nil && op.hasNoEffect() {
+		op.container.setStep(op.FaultStep) // its exit
+	}
 }
 
 // RecordFault records that a call fails by a fault, and returns the step of the record. The record

@@ -550,8 +550,8 @@ func (n *Node) SetRuntimeHealth(h fakeruntime.Health) {
 	n.runtime.now(func(r *fakeruntime.Runtime, now virtual.Time) { r.SetHealth(now, h) })
 }
 
-// FailCalls makes calls that the kubelet begins from now on fail: calls to the container runtime, or
-// to the API server about pods.
+// FailCalls makes calls fail that the kubelet begins from now on: to the container runtime, or to
+// the API server about pods.
 func (n *Node) FailCalls(f fakeruntime.Fault) {
 	defer n.end(n.mustBegin(change))
 	n.runtime.now(func(r *fakeruntime.Runtime, now virtual.Time) { r.FailCalls(now, f) })

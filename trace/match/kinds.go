@@ -87,8 +87,8 @@ var table = []Kind{
 	{trace.Step, []string{"reason", "message"}, []Shape{
 		{Container, words{"reason": {"failCall", "kill"}}},
 		{Pod, words{"reason": {"debug", "evict", "failCall", "patch", "removeManifest", "resize", "setManifest"}}},
-		{Node, words{"reason": {"apiDown", "failCall", "rebootNode", "registryDown", "rollout", "runtimeDown", "setDelays",
-			"shutdownNode", "stepClock"}}},
+		{Node, words{"reason": {"apiDown", "failCall", "rebootNode", "registryDown", "rollout", "runtimeDown",
+			"setDelays", "shutdownNode", "stepClock"}}},
 	}},
 	{trace.WorkloadChanged, []string{"reason"}, one(Node, words{"reason": {"spec", "status", "deleted"}})},
 	{trace.Scaled, nil, one(Node, nil)},

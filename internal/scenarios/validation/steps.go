@@ -179,7 +179,8 @@ func (c *checker) checkFailCall(f *format.FailCall, n *strict.Node) {
 		if !call.Written() {
 			call.Errorf("is required: which call fails, such as removeContainer")
 		} else {
-			call.Errorf("%s is no call of the kubelet%s", strict.Quote(f.Call), strict.OrList(f.Call, fakeruntime.Calls()))
+			call.Errorf("%s is no call of the kubelet%s", strict.Quote(f.Call),
+				strict.OrList(f.Call, fakeruntime.Calls()))
 		}
 	}
 	c.checkPodName(f.Pod, n.Field("pod"))

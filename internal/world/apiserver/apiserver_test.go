@@ -44,7 +44,8 @@ func newWorld(t *testing.T) *world {
 	start := time.Date(2000, 1, 1, 0, 0, 0, 400e6, time.UTC)
 	w.Server = apiserver.New(apiserver.Options{
 		Sim: w.sim, Trace: w.trace, Now: func() time.Time { return start.Add(w.sim.Now().Offset()) },
-		Profile: profile.Newest(), Delays: &latencies{get: time.Millisecond, patch: 2 * time.Millisecond, del: 3 * time.Millisecond},
+		Profile: profile.Newest(),
+		Delays:  &latencies{get: time.Millisecond, patch: 2 * time.Millisecond, del: 3 * time.Millisecond},
 	})
 	w.watch = w.Watch()
 	w.changes()
