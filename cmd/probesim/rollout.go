@@ -72,7 +72,8 @@ func newRollout() *cobra.Command {
 }
 
 // trafficFlags are the flags about the change, the requests and the program.
-var trafficFlags = []string{"from", "workload", "service", "router", "change", "replicas", "rps", "latency", "connections"}
+var trafficFlags = []string{"from", "workload", "service", "router", "change", "replicas", "rps", "latency",
+	"connections"}
 
 // addTraffic adds the flags about the change, the requests and the program.
 func (o *rolloutFlags) addTraffic(cmd *cobra.Command) {

@@ -72,8 +72,8 @@ func (n *Node) Put(name, step string, kind Kind, value string) *Node {
 	return item
 }
 
-// Within makes the root of a document an item of a list in a mapping, which it returns. The steps are the
-// fields from there to the list.
+// Within makes the root of a document an item of a list in a mapping, which it returns. The steps
+// are the fields from there to the list.
 func (n *Node) Within(steps ...string) *Node {
 	root := &Node{Kind: Mapping, errs: n.errs, Pos: n.Pos}
 	list := root

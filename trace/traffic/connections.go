@@ -42,8 +42,8 @@ func (c *Connections) UnmarshalText(text []byte) error {
 	number, rest, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
 	n, err := strconv.Atoi(number)
 	if rest = strings.TrimSpace(rest); err != nil || n < 1 || n > MostConnections || rest != "" && rest != untilExit {
-		return fmt.Errorf("must be a number of connections from 1 to %d, such as 50, or '50 until exit' if the program "+
-			"does not close idle ones when it stops", MostConnections)
+		return fmt.Errorf("must be a number of connections from 1 to %d, such as 50, or '50 until exit' if the "+
+			"program does not close idle ones when it stops", MostConnections)
 	}
 	*c = Connections{n, rest != ""}
 	return nil
@@ -60,8 +60,8 @@ type kept struct {
 	served  map[string][]interval
 }
 
-// connect opens the connections of a stream, if clients keep them: evenly to the targets that accept
-// them.
+// connect opens the connections of a stream, if clients keep them: evenly to the targets that
+// accept them.
 func (s *stream) connect(f *Fold, now virtual.Time) {
 	if s.Connections.Count == 0 {
 		return

@@ -166,7 +166,8 @@ func (s *stream) begin(f *Fold, t *target, now virtual.Time) []trace.Record {
 	case reason == "" && s.kept != nil:
 		return nil
 	case reason == "":
-		t.served = append(recent(t.served, now.Add(-s.Most)), interval{now, virtual.Max, s.Rate / float64(len(s.targets))})
+		t.served = append(recent(t.served, now.Add(-s.Most)),
+			interval{now, virtual.Max, s.Rate / float64(len(s.targets))})
 		return nil
 	}
 	t.loss = &loss{reason: reason, from: now, one: 1, of: len(s.targets), cause: t.since}

@@ -2,9 +2,9 @@
 // It reads only records, so it works on traces of the simulator, of the real kubelet and of files.
 //
 // Requests are a fluid: a router sends the same part of them, or of the connections that clients
-// keep, to each of its targets, without queues and retries. A request is lost if it goes to a pod that does
-// not accept it, if there is no target, or if the program exits while it has the request. Numbers
-// are exact: only reports round.
+// keep, to each of its targets, without queues and retries. A request is lost if it goes to a pod
+// that does not accept it, if there is no target, or if the program exits while it has the request.
+// Numbers are exact: only reports round.
 package traffic
 
 import (

@@ -115,7 +115,8 @@ var (
 		`|involvedObject\.name=)([a-z0-9][-a-z0-9.]*)`)
 )
 
-// prose matches Chinese, Japanese or Korean right after a word: a sentence that begins with a command.
+// prose matches Chinese, Japanese or Korean right after a word: a sentence that begins with a
+// command.
 var prose = regexp.MustCompile(`[a-z][\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]`)
 
 // prompted returns the pod that a line of a shell names, if it does, and whether the command prints

@@ -39,8 +39,8 @@ func (t *textReader) eventRow(line string, words []word, at Place) bool {
 	return false
 }
 
-// untyped reports whether a word can be a reason in a row without a type: killing or backOff in 2015,
-// Killing in kubectl 1.1.
+// untyped reports whether a word can be a reason in a row without a type: killing or backOff in
+// 2015, Killing in kubectl 1.1.
 func untyped(s string) bool {
 	return s != "Normal" && s != "Warning" && len(s) > 2 && isCamel(strings.ToUpper(s[:1])+s[1:])
 }
@@ -273,7 +273,8 @@ func (t *textReader) podRow(line string, words []word, at Place) bool {
 	return false
 }
 
-// NodeNotReady is the reason of a fact about a node that kubectl get nodes shows. The message names it.
+// NodeNotReady is the reason of a fact about a node that kubectl get nodes shows. The message names
+// it.
 const NodeNotReady = "NodeNotReady"
 
 // nodeRow reads a row of kubectl get nodes. STATUS, ROLES, AGE and VERSION are its anchor.

@@ -23,8 +23,8 @@ func (w *workload) doubt(format string, args ...any) {
 	w.warnings = append(w.warnings, fmt.Sprintf(format, args...))
 }
 
-// meshes are the labels and annotations of pods and of their namespaces that make a service mesh, or
-// Dapr, add its proxy, and the values with which a pod has none.
+// meshes are the labels and annotations of pods and of their namespaces that make a service mesh,
+// or Dapr, add its proxy, and the values with which a pod has none.
 var meshes = []struct{ pod, on, off, space, value, name string }{
 	{"sidecar.istio.io/inject", "true", "false", "istio-injection", "enabled", "Istio"},
 	{"", "", "", "istio.io/dataplane-mode", "ambient", "Istio"},

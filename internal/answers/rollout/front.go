@@ -248,8 +248,8 @@ func balancerOf(s *v1.Service) (way, bool) {
 	return way{}, false
 }
 
-// findWay chooses the router of a Deployment: that of the options, or the slowest one that the files
-// put in front, or kube-proxy. It doubts the ways that are not simulated.
+// findWay chooses the router of a Deployment: that of the options, or the slowest one that the
+// files put in front, or kube-proxy. It doubts the ways that are not simulated.
 func (r *reader) findWay(w *workload) {
 	w.router = Router{Name: r.o.Router}
 	if r.o.Router != "" {
@@ -260,8 +260,8 @@ func (r *reader) findWay(w *workload) {
 	for _, way := range r.fronts.ways(w) {
 		switch lb, _ := router.NamedLoadBalancer(way.router); {
 		case way.router == "":
-			w.doubt("%s is in front, and how long it takes to follow the pods is not known: %s. The figures are those of "+
-				"kube-proxy. If you have measured it, say --router 'gateway: add 5s, remove 5s'.", way.of,
+			w.doubt("%s is in front, and how long it takes to follow the pods is not known: %s. The figures are those "+
+				"of kube-proxy. If you have measured it, say --router 'gateway: add 5s, remove 5s'.", way.of,
 				strings.Join(way.because, ", "))
 		case slowest == 0 || lb.RemoveMost+lb.MinSync > slowest:
 			slowest = lb.RemoveMost + lb.MinSync

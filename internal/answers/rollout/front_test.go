@@ -61,8 +61,8 @@ func TestFronts(t *testing.T) {
 		{"nothing", web("", ""), "kube-proxy", ""},
 		{"alb, ip", web("", "") + ingress(annotation("alb.ingress.kubernetes.io/target-type", "ip"), alb), "alb-ip",
 			"Ingress front (web.yaml:15) leads through alb-ip: class alb, target-type ip"},
-		{"alb, ip by its Service", web(annotation("alb.ingress.kubernetes.io/target-type", "ip"), "") + ingress("", alb),
-			"alb-ip", "target-type ip"},
+		{"alb, ip by its Service", web(annotation("alb.ingress.kubernetes.io/target-type", "ip"), "") +
+			ingress("", alb), "alb-ip", "target-type ip"},
 		{"alb, instance by default", web("", "") + ingress("", alb), "kube-proxy",
 			"leads through kube-proxy: class alb, target-type instance, so its targets are nodes"},
 		{"nginx by an annotation", web("", "") + ingress(annotation("kubernetes.io/ingress.class", "nginx"), ""),
@@ -78,13 +78,15 @@ func TestFronts(t *testing.T) {
 		{"gce without groups", web(annotation(gcp, `{"ingress": false}`), "") + ingress("", ", ingressClassName: gce"),
 			"kube-proxy", "without network endpoint groups"},
 		{"an unknown class", web("", "") + ingress("", ", ingressClassName: haproxy"), "kube-proxy",
-			"Ingress front (web.yaml:15) is in front, and how long it takes to follow the pods is not known: class haproxy"},
+			"Ingress front (web.yaml:15) is in front, and how long it takes to follow the pods is not known: class " +
+				"haproxy"},
 		{"no class", web("", "") + ingress("", ""), "kube-proxy", "it names no class"},
 		{"an old Ingress", web("", "") + "apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: front, " +
 			"annotations: {kubernetes.io/ingress.class: nginx}}\n" +
 			"spec: {rules: [{http: {paths: [{backend: {serviceName: web, servicePort: 80}}]}}]}\n",
 			"ingress-nginx", "class nginx"},
-		{"another Service", web("", "") + strings.Replace(ingress("", alb), "service: {name: web", "service: {name: api", 1),
+		{"another Service", web("", "") +
+			strings.Replace(ingress("", alb), "service: {name: web", "service: {name: api", 1),
 			"kube-proxy", ""},
 		{"a gateway of GKE", web("", "") + httpRoute("gke-l7-global-external-managed"), "neg", "HTTPRoute front"},
 		{"another gateway", web("", "") + httpRoute("envoy"), "kube-proxy", "class envoy"},
@@ -94,7 +96,8 @@ func TestFronts(t *testing.T) {
 			"Service web leads through nlb-ip"},
 		{"local traffic", web("", ", internalTrafficPolicy: Local"), "kube-proxy", "internalTrafficPolicy Local"},
 		{"the same zone", web("", ", trafficDistribution: PreferClose"), "kube-proxy", "in their own zone"},
-		{"topology", web(annotation("service.kubernetes.io/topology-mode", "Auto"), ""), "kube-proxy", "topology-mode Auto"},
+		{"topology", web(annotation("service.kubernetes.io/topology-mode", "Auto"), ""), "kube-proxy",
+			"topology-mode Auto"},
 		{"a mesh", web("", "") + "apiVersion: v1\nkind: Namespace\n" +
 			"metadata: {name: default, labels: {istio-injection: enabled}}\n", "kube-proxy",
 			"Istio adds a proxy to the pods (istio-injection of Namespace default)"},

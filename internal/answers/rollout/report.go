@@ -74,7 +74,8 @@ func (o *Options) covers() string {
 		text = "when it exits"
 	}
 	return fmt.Sprintf("Clients keep %s open, each with its pod until the program closes it: %s. They then connect "+
-		"again, and a request is lost with each connection that is refused.", printable.Count(c.Count, "connection"), text)
+		"again, and a request is lost with each connection that is refused.",
+		printable.Count(c.Count, "connection"), text)
 }
 
 // Verdict is the answer for a workload.
@@ -296,7 +297,8 @@ func (r Router) described() Router {
 func newWorkload(w *workload, o *Options) *Workload {
 	spec := &w.spec.Spec
 	r := &Workload{Object: w.object(), Replicas: *spec.Replicas,
-		Router: w.router.described(), Strategy: string(spec.Strategy.Type), MinReadySeconds: spec.MinReadySeconds, Container: w.serve()[0],
+		Router: w.router.described(), Strategy: string(spec.Strategy.Type), MinReadySeconds: spec.MinReadySeconds,
+		Container:    w.serve()[0],
 		NotSimulated: w.notes, Waits: w.waits, Containers: require.Texts(w.containers), Unsure: w.unsure,
 		Reason: strings.Join(w.warnings, " ")}
 	counted := w.counted()

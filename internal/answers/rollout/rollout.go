@@ -20,13 +20,14 @@ import (
 	"probesim.dev/trace/traffic"
 )
 
-// Options say what is rolled out, and for which nodes. The zero value restarts each Deployment in the newest version of Kubernetes, on nodes with the default delays, with
-// programs that start and stop at once and no requests.
+// Options say what is rolled out, and for which nodes. The zero value restarts each Deployment in
+// the newest version of Kubernetes, on nodes with the default delays, with programs that start and
+// stop at once and no requests.
 type Options struct {
 	Profile profile.Profile // zero: the newest
 	Delays  string          // a set of fakeruntime.DelaySets; others: the default delays
-	// Router is a name that router.NamedLoadBalancer knows, or kube-proxy. Empty: what the files put
-	// in front of a Deployment, or kube-proxy.
+	// Router is a name that router.NamedLoadBalancer knows, or kube-proxy. Empty: what the files
+	// put in front of a Deployment, or kube-proxy.
 	Router string
 	Change Change
 	// Replicas, unless nil, replaces the number of replicas of each Deployment.

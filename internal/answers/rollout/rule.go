@@ -27,7 +27,8 @@ import (
 // accept requests when they are Ready, another pod is Ready, the Services select the old pods too,
 // SIGKILL comes later (cuts), and no Service waits for a worker of the EndpointSlice controller.
 // A program to which clients keep connections must close them before it stops, and end the
-// requests that came over them. With publishNotReadyAddresses, no sleep is enough: a pod is a target until it is gone.
+// requests that came over them. With publishNotReadyAddresses, no sleep is enough: a pod is a
+// target until it is gone.
 func (w *workload) alwaysEnough(o *Options) (enough time.Duration, ruled bool) {
 	counted := w.counted()
 	if !w.knowsHooks() || len(counted) == 0 || len(o.App.Others) > 0 || len(w.targets) > controller.Workers ||

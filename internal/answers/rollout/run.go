@@ -363,7 +363,8 @@ func (r *run) follow(record *trace.Record) {
 // ask schedules the change, some seconds after all pods are available and targets of the router.
 func (r *run) ask(now virtual.Time) {
 	lb := r.o.routing()
-	at := now.Add(lb.AddMost + max(lb.MinSync, router.MinSyncPeriod) + 4*time.Second + time.Duration(r.fraction("change")*float64(10*time.Second)))
+	at := now.Add(lb.AddMost + max(lb.MinSync, router.MinSyncPeriod) + 4*time.Second +
+		time.Duration(r.fraction("change")*float64(10*time.Second)))
 	if r.o.Change.Kind == Undo && !r.undone {
 		r.undone = true
 		r.n.At(at, func() { r.fail(r.patch()) })

@@ -144,8 +144,8 @@ var containerFields = func() map[string]bool {
 	return fields
 }()
 
-// isContainer reports whether a document is no object, but a part of a container with a probe. Values of
-// a chart also have other fields.
+// isContainer reports whether a document is no object, but a part of a container with a probe.
+// Values of a chart also have other fields.
 func isContainer(n *strict.Node) bool {
 	probe := false
 	for i, key := range n.Keys {

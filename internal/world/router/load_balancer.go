@@ -10,8 +10,8 @@ import (
 	"probesim.dev/trace"
 )
 
-// LoadBalancer is a router besides kube-proxy. One outside the cluster, whose targets a controller of
-// a cloud registers and deregisters, is a range of delays for each direction; what happens in
+// LoadBalancer is a router besides kube-proxy. One outside the cluster, whose targets a controller
+// of a cloud registers and deregisters, is a range of delays for each direction; what happens in
 // between is not simulated. A proxy in the cluster syncs.
 type LoadBalancer struct {
 	Name string

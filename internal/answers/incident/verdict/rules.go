@@ -99,8 +99,8 @@ var evictions = map[string]string{"Evicted": "evicted", "Preempted": "preempted"
 	"NodeAffinity": "refused by node", "UnexpectedAdmissionError": "refused by node",
 	"Terminated": "stopped with pod"} // by a node that shuts down
 
-// outOfGrace is the reason of an event beside that of an eviction, which has the cause (killPodNow in
-// pkg/kubelet/pod_workers.go at v1.37.2).
+// outOfGrace is the reason of an event beside that of an eviction, which has the cause (killPodNow
+// in pkg/kubelet/pod_workers.go at v1.37.2).
 const outOfGrace = "ExceededGracePeriod"
 
 // removal returns the name of the phrase for such a reason, or nothing. Those that begin with OutOf

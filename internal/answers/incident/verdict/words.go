@@ -418,8 +418,8 @@ func (e *evidence) parts(f *failure) []string {
 		decisive(f.output)}
 }
 
-// decisive returns the part of the output of a command that says why it failed: of a trace of a shell
-// (set -x) its last commands, of Python's the last line, of others the first line.
+// decisive returns the part of the output of a command that says why it failed: of a trace of a
+// shell (set -x) its last commands, of Python's the last line, of others the first line.
 func decisive(output string) string {
 	output = strings.TrimSpace(output)
 	lines := strings.Split(output, "\n")
@@ -492,9 +492,9 @@ func (w *writer) meaning(f *failure) string {
 	return strings.NewReplacer(w.e.parts(f)...).Replace(w.e.means(f).sentence)
 }
 
-// burst is the number of events about a pod that a kubelet sends before it drops some. It then sends
-// one in each refill, so a shorter silence tells nothing (defaultSpamBurst and defaultSpamQPS in
-// tools/record/events_cache.go of client-go v0.37.1).
+// burst is the number of events about a pod that a kubelet sends before it drops some. It then
+// sends one in each refill, so a shorter silence tells nothing (defaultSpamBurst and defaultSpamQPS
+// in tools/record/events_cache.go of client-go v0.37.1).
 const (
 	burst  = 25
 	refill = 300 * time.Second
