@@ -147,7 +147,8 @@ func (a *answer) document() *document.Document {
 			s.Item(item(r))
 		}
 		if more := len(g.runs) - shownRuns; more > 0 {
-			rest := s.Section(document.Section{Title: fmt.Sprintf("%d more", more), Details: true, Fold: true, Closed: true})
+			rest := s.Section(document.Section{Title: fmt.Sprintf("%d more", more), Details: true, Fold: true,
+				Closed: true})
 			for _, r := range g.runs[shownRuns:] {
 				rest.Item(item(r))
 			}

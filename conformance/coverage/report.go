@@ -28,7 +28,8 @@ func report(name, prefix string, blocks []*block, from *sources, verbose bool) e
 			return err
 		}
 		function, text := s.function(b.line), s.firstLine(b)
-		if excused[b.file+" | "+function+" | "+text] || excused[b.file+" | "+function+" | *"] || excused[b.file+" | * | *"] {
+		if excused[b.file+" | "+function+" | "+text] || excused[b.file+" | "+function+" | *"] ||
+			excused[b.file+" | * | *"] {
 			continue
 		}
 		reachable += b.count
@@ -87,7 +88,8 @@ func (s *sources) of(file string) (*source, error) {
 	r := &source{lines: strings.Split(string(text), "\n")}
 	for _, d := range parsed.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok {
-			r.functions = append(r.functions, span{f.Name.Name, files.Position(f.Pos()).Line, files.Position(f.End()).Line})
+			r.functions = append(r.functions, span{f.Name.Name, files.Position(f.Pos()).Line,
+				files.Position(f.End()).Line})
 		}
 	}
 	s.read[file] = r

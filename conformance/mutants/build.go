@@ -80,7 +80,8 @@ func build(dir, program string) ([]*mutant, error) {
 	if os.Getuid() == 0 {
 		namespaces = "-m"
 	}
-	c := exec.Command("unshare", namespaces, "sh", "-c", mount, "sh", changed, kubelet, "go", "build", "-o", program, ".")
+	c := exec.Command("unshare", namespaces, "sh", "-c", mount, "sh", changed, kubelet, "go", "build", "-o",
+		program, ".")
 	// Without this setting, go does not look for changes in the module cache.
 	c.Env = append(os.Environ(), "GODEBUG=goindex=0")
 	c.Stdout, c.Stderr = os.Stderr, os.Stderr

@@ -142,7 +142,8 @@ func (w *world) changeWorkload(namespace, name, what string,
 		if err != nil {
 			return err
 		}
-		w.Record(trace.Record{Kind: trace.Step, Reason: trace.RolloutStep, Message: namespace + "/" + name + ": " + what})
+		w.Record(trace.Record{Kind: trace.Step, Reason: trace.RolloutStep,
+			Message: namespace + "/" + name + ": " + what})
 		return c.Update(store.Deployments, changed)
 	})
 }

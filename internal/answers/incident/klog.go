@@ -198,7 +198,8 @@ func logTime(layout, text string, within time.Duration) Moment {
 
 func (t *textReader) addLog(f *Fact) {
 	f.Source, f.Last = FromLog, f.When
-	if (f.Pod != nil || f.Reason == "SystemOOM" || f.Reason == CgroupOOM || ofNode[f.Reason]) && t.add(f) && f.When.Known() && f.When.At.Year() == noYear {
+	counts := f.Pod != nil || f.Reason == "SystemOOM" || f.Reason == CgroupOOM || ofNode[f.Reason]
+	if counts && t.add(f) && f.When.Known() && f.When.At.Year() == noYear {
 		t.logTimes = append(t.logTimes, f)
 	}
 }

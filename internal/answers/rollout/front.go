@@ -256,16 +256,19 @@ func (r *reader) findWay(w *workload) {
 		return
 	}
 	w.router.Name = router.KubeProxy
-	slowest := time.Duration(0)
-	for _, way := range r.fronts.ways(w) {
-		switch lb, _ := router.NamedLoadBalancer(way.router); {
-		case way.router == "":
-			w.doubt("%s is in front, and how long it takes to follow the pods is not known: %s. The figures are those "+
-				"of kube-proxy. If you have measured it, say --router 'gateway: add 5s, remove 5s'.", way.of,
-				strings.Join(way.because, ", "))
-		case slowest == 0 || lb.RemoveMost+lb.MinSync > slowest:
-			slowest = lb.RemoveMost + lb.MinSync
+	slowest, ways := time.Duration(0), r.fronts.ways(w)
+	for _, way := range ways {
+		lb, _ := router.NamedLoadBalancer(way.router)
+		if takes := lb.RemoveMost + lb.MinSync; way.router != "" && (slowest == 0 || takes > slowest) {
+			slowest = takes
 			w.router = Router{Name: way.router, From: way.of, Because: strings.Join(way.because, ", ")}
+		}
+	}
+	for _, way := range ways {
+		if way.router == "" {
+			w.doubt("%s is in front, and how long it takes to follow the pods is not known: %s. The figures are those "+
+				"of %s. If you have measured it, say --router 'gateway: add 5s, remove 5s'.", way.of,
+				strings.Join(way.because, ", "), w.router.Name)
 		}
 	}
 }
