@@ -63,8 +63,8 @@ func newRollout() *cobra.Command {
 	addFlag(cmd, &o.lost, "lost", "", "With --seed: explain the loss with this `number`, 1 for the first, instead of "+
 		"the greatest.", between(1, noMost))
 	flags.BoolVar(&o.allow, "allow-annotations", false, "Let an annotation such as lost<=5 allow losses.")
-	flags.StringVar(&o.since, "changed-since", "", "Roll out only the Deployments that differ from those in git at this "+
-		"`ref`, such as main: they, their Services or what is in front.")
+	flags.StringVar(&o.since, "changed-since", "", "Roll out only the Deployments that differ from those in git at "+
+		"this `ref`, such as main: they, their Services or what is in front.")
 	flags.BoolVar(&o.Details, "details", false, "Show the details of all Deployments, and not only of the worst three.")
 	addFlag(cmd, &o.limit, "time", "", "End after this wall `time`, with the Deployments that are done, and exit code 3.",
 		positive)

@@ -109,8 +109,8 @@ func ParseChange(text string) (Change, error) {
 
 // Run rolls the Deployments of some files out. From, unless nil, are files with the Deployments
 // before the change. The error is of type scenarios.Errors if the manifests are invalid; it is
-// ErrNoDeployment if they have none. With Options.Since, the report may have none. After an error of Options.Each, the report has the Deployments
-// before, if there are any. The worst Deployments come first.
+// ErrNoDeployment if they have none. With Options.Since, the report can have no Deployments. After
+// an error of Options.Each, it has those before. The worst Deployments come first.
 func Run(files, from []input.File, o Options) (*Report, error) {
 	o.complete()
 	if err := workloads.KnowContainers(files, slices.Concat(o.App.Start.Names(), o.App.Stop.Names())); err != nil {
