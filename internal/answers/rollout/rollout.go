@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"probesim.dev/internal/input"
-	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/internal/workloads"
