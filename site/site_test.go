@@ -186,6 +186,7 @@ func TestPlayground(t *testing.T) {
 		b.wait(done + ` && document.getElementById('tab-run').ariaSelected === 'true' && document.getElementById('text').` +
 			`textContent.includes('liveness')`)
 	})
+	t.Run("the editor completes fields", b.completes)
 	t.Run("links", b.links)
 	t.Run("bad, huge and hostile input", b.inputs)
 	t.Run("Stop", func(t *testing.T) {
@@ -267,6 +268,30 @@ func (b *browser) examples(t *testing.T) {
 			t.Errorf("example %d has no page", i)
 		}
 		b.look("text")
+	}
+}
+
+// completes writes the beginning of a field of a manifest, and then one of a scenario.
+func (b *browser) completes(t *testing.T) {
+	for text, want := range map[string]string{
+		healthy + "    startupProbe:\n      failureT":                               "failureThreshold",
+		"kind: Scenario\nspec:\n  pods:\n  - name: web\n    containers:\n    - beh": "behavior",
+	} {
+		b.show(oneFile("check", "pod.yaml", "pod.yaml", text))
+		b.answer()
+		const view = `document.getElementById('editor').shadowRoot`
+		b.eval(view+`.querySelector('.cm-content').focus()`, nil)
+		b.call("Input.dispatchKeyEvent", map[string]any{"type": "keyDown", "key": "End", "code": "End",
+			"windowsVirtualKeyCode": 35, "modifiers": 2}, nil)
+		b.call("Input.insertText", map[string]any{"text": text[len(text)-1:]}, nil)
+		b.call("Input.dispatchKeyEvent", map[string]any{"type": "keyDown", "key": "Backspace", "code": "Backspace",
+			"windowsVirtualKeyCode": 8}, nil)
+		b.call("Input.dispatchKeyEvent", map[string]any{"type": "keyDown", "key": " ", "code": "Space",
+			"windowsVirtualKeyCode": 32, "modifiers": 2}, nil)
+		b.wait(view + `.querySelector('.cm-tooltip-autocomplete li')?.textContent === '` + want + `'`)
+		b.screenshot("completion-" + want)
+		b.key("Enter")
+		b.wait(view + `.querySelector('.cm-content').textContent.includes('` + want + `:')`)
 	}
 }
 

@@ -67,6 +67,10 @@ func Files(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	// for the names of fields that the editor completes
+	if files["schema.json"], err = output(root, "go", "run", "./cmd/probesim", "schema"); err != nil {
+		return nil, err
+	}
 	goroot, err := output(root, "go", "env", "GOROOT")
 	if err == nil {
 		name := filepath.Join(strings.TrimSpace(string(goroot)), "lib/wasm/wasm_exec.js")
