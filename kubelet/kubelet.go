@@ -521,11 +521,14 @@ func (k *Kubelet) syncPod(p *sim.Proc, w *podWorker, u podUpdate, s *podStatus) 
 	if !k.networkReady(u.pod) {
 		return syncResult{err: true, network: true}
 	}
+	k.createPodCgroup(u.pod)
 	k.tryReconcileMirrorPods(p, u)
 	if !k.volumes.waitForAttachAndMount(p, w, u.pod) {
 		return syncResult{err: true}
 	}
-	k.initializeActuated(u.pod)
+	if k.profile.ActuatedAtEachSync {
+		k.initializeActuated(u.pod)
+	}
 	if k.reconcileProbes(p, w, u.pod) {
 		api, cause = k.generateAPIPodStatus(p, u, s, workSync)
 		k.setPodStatus(p, u.pod, api, cause)

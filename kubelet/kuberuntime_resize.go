@@ -73,10 +73,19 @@ func (k *Kubelet) knownResources(uid, container string) *amounts {
 // starts, so that the kubelet sees a resize that comes before a container has started
 // (InitializeActuatedPod in pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 func (k *Kubelet) initializeActuated(pod *v1.Pod) {
-	if !k.profile.ResizesWithStarts || k.disk.actuated[pod.UID] != nil {
+	if k.disk.actuated[pod.UID] != nil {
 		return
 	}
 	k.eachResizable(pod, func(c *v1.Container) { k.setActuated(pod.UID, c.Name, amountsOf(&c.Resources)) })
+}
+
+// createPodCgroup creates the cgroup of a pod. Before 1.37, it is then that the kubelet notes the
+// resources of its containers (SyncPod in pkg/kubelet/kubelet.go at v1.36.5).
+func (k *Kubelet) createPodCgroup(pod *v1.Pod) {
+	if k.profile.ResizesWithStarts && !k.profile.ActuatedAtEachSync && !k.disk.cgroups[pod.UID] {
+		k.disk.cgroups[pod.UID] = true
+		k.initializeActuated(pod)
+	}
 }
 
 // actualResources returns the resources that the status of a container shows: those that a running

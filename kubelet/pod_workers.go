@@ -292,6 +292,7 @@ func (p *podWorkers) areKnown(desired func(types.UID) bool) bool {
 // forget removes a worker whose process has ended or is about to end.
 func (p *podWorkers) forget(w *podWorker) {
 	delete(p.workers, w.uid)
+	delete(p.k.disk.cgroups, w.uid)
 	if !p.k.profile.InspectReadsResources {
 		delete(p.k.disk.actuated, w.uid)
 	}

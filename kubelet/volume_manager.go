@@ -34,8 +34,9 @@ type Disk struct {
 	allocated map[types.UID]podResources // of the admitted pods
 	// the resources that a kubelet gave the containers of a pod last, by name
 	actuated map[types.UID]map[string]*amounts
-	pulls    map[string]bool // images with a pull that has not ended
-	pulled   map[string]bool // images that a kubelet has pulled on this node
+	cgroups  map[types.UID]bool // of pods; they end with a reboot, at which the kubelet knows the resources
+	pulls    map[string]bool    // images with a pull that has not ended
+	pulled   map[string]bool    // images that a kubelet has pulled on this node
 }
 
 // NewDisk returns the disk of a node on which no kubelet has run.
@@ -44,6 +45,7 @@ func NewDisk() *Disk {
 		manifests: newManifests(), mounted: map[types.UID]virtual.Time{}, pulls: map[string]bool{},
 		pulled:    map[string]bool{},
 		allocated: map[types.UID]podResources{}, actuated: map[types.UID]map[string]*amounts{},
+		cgroups: map[types.UID]bool{},
 	}
 }
 

@@ -190,6 +190,7 @@ if [ "${#rollouts[@]}" -gt 0 ]; then
   [ -z "$START" ] || rollout+=(--start="$START")
   [ -z "$STOP" ] || rollout+=(--stop="$STOP")
   [ "$ALLOW_ANNOTATIONS" != true ] || rollout+=(--allow-annotations)
+  [ "$CHANGED_ONLY" != true ] || [ -z "$BASE" ] || rollout+=(--changed-since="$BASE")
   annotated rollout "${rollout[@]}" "${trust[@]+"${trust[@]}"}" -- "${rollouts[@]}" || passed=false
 fi
 

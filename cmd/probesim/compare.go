@@ -190,7 +190,9 @@ func (o *compareOptions) read(cmd *cobra.Command, paths []string, excluded *[]st
 		return nil, nil, errors.New("--before-ref requires a file or a directory, not stdin")
 	default:
 		r := manifestReader{cmd: cmd, exclude: o.exclude}
-		err = r.readRef(o.beforeRef, last)
+		if err = r.readRef(o.beforeRef, last); err != nil {
+			err = fmt.Errorf("--before-ref: %w", err)
+		}
 		before = r.files
 	}
 	after, afterErr := o.readManifests(cmd, false, excluded, last)

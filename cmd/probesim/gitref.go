@@ -19,7 +19,7 @@ import (
 // repository, such as a branch or a commit. What is not there yet is no error.
 func (r *manifestReader) readRef(ref, path string) error {
 	if ref == "" || strings.HasPrefix(ref, "-") || strings.ContainsAny(ref, ":\x00\n") {
-		return fmt.Errorf("--before-ref: %s is not the name of a branch, a tag or a commit", strict.Quote(ref))
+		return fmt.Errorf("%s is not the name of a branch, a tag or a commit", strict.Quote(ref))
 	}
 	dir, name := filepath.Split(path)
 	info, err := os.Stat(path)
@@ -64,8 +64,7 @@ func (r *manifestReader) readRef(ref, path string) error {
 func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	program, err := exec.LookPath("git")
 	if err != nil {
-		return nil, errors.New("--before-ref requires git, which is not in PATH: write the file of the ref to disk, " +
-			"and pass it as BEFORE")
+		return nil, errors.New("git, which reads the files of a ref, is not in PATH")
 	}
 	var out, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, program, args...)

@@ -29,6 +29,7 @@ type rolloutFlags struct {
 	manifestFlags
 	rollout.Options
 	from                 []string
+	since                string
 	seed, lost, replicas int
 	also                 alsoFiles
 	limit                time.Duration
@@ -62,6 +63,8 @@ func newRollout() *cobra.Command {
 	addFlag(cmd, &o.lost, "lost", "", "With --seed: explain the loss with this `number`, 1 for the first, instead of "+
 		"the greatest.", between(1, noMost))
 	flags.BoolVar(&o.allow, "allow-annotations", false, "Let an annotation such as lost<=5 allow losses.")
+	flags.StringVar(&o.since, "changed-since", "", "Roll out only the Deployments that differ from those in git at "+
+		"this `ref`, such as main: they, their Services or what is in front.")
 	flags.BoolVar(&o.Details, "details", false, "Show the details of all Deployments, and not only of the worst three.")
 	addFlag(cmd, &o.limit, "time", "", "End after this wall `time`, with the Deployments that are done, and exit code 3.",
 		positive)
@@ -164,7 +167,7 @@ func (o *rolloutFlags) checkFlags(cmd *cobra.Command) error {
 		return cmp.Or(o.also.ignored(cmd), ignored(cmd, "without --seed", "lost"))
 	}
 	return ignored(cmd, "with --seed", "output", "also", "force", "require", "allow-annotations", "runs", "details",
-		"time", "parallel")
+		"changed-since", "time", "parallel")
 }
 
 // command returns the command line without the flags that choose a run or a format.
@@ -174,7 +177,7 @@ func (o *rolloutFlags) command(cmd *cobra.Command, paths []string) string {
 		words = append(words, simulate.Quote(path))
 	}
 	without := []string{"output", "config", "also", "force", "details", "time", "require", "allow-annotations", "runs",
-		"parallel", "color"}
+		"changed-since", "parallel", "color"}
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if !f.Changed || slices.Contains(without, f.Name) {
 			return
@@ -238,6 +241,9 @@ func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
 	if err := o.also.check(cmd.Context()); err != nil {
 		return err
 	}
+	if options.Since, err = o.readSince(cmd, paths); err != nil {
+		return err
+	}
 	options.Command = o.command(cmd, paths)
 	options.Keep = o.output == "html" ||
 		slices.ContainsFunc(o.also.list, func(f alsoFile) bool { return f.format == "html" })
@@ -264,6 +270,24 @@ func (o *rolloutFlags) readFrom(cmd *cobra.Command) ([]input.File, error) {
 		err = o.annotate(cmd, fmt.Errorf("--from: %w", err))
 	}
 	return from, err
+}
+
+// readSince reads the manifests at the ref of --changed-since, or nil without it.
+func (o *rolloutFlags) readSince(cmd *cobra.Command, paths []string) ([]input.File, error) {
+	if o.since == "" {
+		return nil, nil
+	}
+	r := manifestReader{cmd: cmd, exclude: o.exclude, files: []input.File{}}
+	for _, path := range paths {
+		err := errors.New("rollout reads stdin, which git does not have")
+		if path != "-" {
+			err = r.readRef(o.since, path)
+		}
+		if err != nil {
+			return nil, o.annotate(cmd, fmt.Errorf("--changed-since: %w", err))
+		}
+	}
+	return r.files, nil
 }
 
 // invalid returns the error of a rollout that was not simulated, with its exit code.

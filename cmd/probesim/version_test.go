@@ -41,7 +41,7 @@ func TestVersion(t *testing.T) {
 		outputs = append(outputs, out.String())
 	}
 	if outputs[0] != outputs[1] || !strings.HasPrefix(outputs[0], "probesim ") ||
-		!strings.HasSuffix(outputs[0], "\nKubernetes v1.33.13, v1.34.4, v1.35.4, v1.36.3, v1.37.2, "+
+		!strings.HasSuffix(outputs[0], "\nKubernetes v1.33.13, v1.34.10, v1.35.8, v1.36.5, v1.37.2, "+
 			"v1.38.0-beta.0, v1.38-preview\n") {
 		t.Errorf("version prints %q, --version prints %q", outputs[0], outputs[1])
 	}

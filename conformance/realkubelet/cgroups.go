@@ -1,6 +1,9 @@
 package realkubelet
 
 import (
+	"os"
+	"path/filepath"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/kubernetes/pkg/kubelet/cm"
@@ -15,15 +18,16 @@ import (
 // (pkg/kubelet/kubelet_pods.go, convertToAPIPodLevelResourcesStatus, since v1.36).
 type containerManager struct {
 	cm.ContainerManager
+	root string
 	size kubeletconfig.Allocatable
 }
 
-func newContainerManager(size kubeletconfig.Allocatable) cm.ContainerManager {
-	return containerManager{cm.NewStubContainerManager(), size}
+func newContainerManager(root string, size kubeletconfig.Allocatable) cm.ContainerManager {
+	return containerManager{cm.NewStubContainerManager(), root, size}
 }
 
 func (m containerManager) NewPodContainerManager() cm.PodContainerManager {
-	return podCgroups{m.ContainerManager.NewPodContainerManager()}
+	return podCgroups{m.ContainerManager.NewPodContainerManager(), m.root}
 }
 
 // GetNodeAllocatableAbsolute returns the size of the node. The stub has none, so that kubelets
@@ -42,7 +46,17 @@ func (m containerManager) GetNodeAllocatableReservation() v1.ResourceList {
 	}
 }
 
-type podCgroups struct{ cm.PodContainerManager }
+type podCgroups struct {
+	cm.PodContainerManager
+	root string
+}
+
+// Exists reports whether the kubelet has created the directory of a pod, which it does in the same
+// sync as the cgroup. In v1.36.4 and later patches it notes the resources of a pod without a cgroup.
+func (p podCgroups) Exists(pod *v1.Pod) bool {
+	_, err := os.Stat(filepath.Join(p.root, "pods", string(pod.UID)))
+	return err == nil
+}
 
 // GetPodCgroupConfig returns the pod's limits, with -1 for those that are not set, as cgroup v2
 // does (pkg/kubelet/cm/cgroup_v2_manager_linux.go).

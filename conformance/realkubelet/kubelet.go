@@ -93,7 +93,7 @@ func startKubelet(ctx context.Context, o environment) (*runningKubelet, error) {
 func dependencies(ctx context.Context, o environment) *kubelet.Dependencies {
 	deps := &kubelet.Dependencies{
 		CAdvisorInterface:         newCAdvisor(o.root),
-		ContainerManager:          newContainerManager(sizeOf(o.config)),
+		ContainerManager:          newContainerManager(o.root, sizeOf(o.config)),
 		KubeClient:                o.client,
 		Mounter:                   o.mounter,
 		HostUtil:                  hostutil.NewFakeHostUtil(nil),

@@ -16,7 +16,7 @@ replace (
 
 require (
 	github.com/google/cadvisor v0.52.1
-	k8s.io/component-base v0.34.4
+	k8s.io/component-base v0.34.10
 	probesim.dev/conformance v0.0.0
 )
 
@@ -82,7 +82,7 @@ require (
 	github.com/karrick/godirwalk v1.17.0 // indirect
 	github.com/kylelemons/godebug v1.1.0 // indirect
 	github.com/mistifyio/go-zfs v2.1.2-0.20190413222219-f784269be439+incompatible // indirect
-	github.com/moby/spdystream v0.5.0 // indirect
+	github.com/moby/spdystream v0.5.1 // indirect
 	github.com/moby/sys/mountinfo v0.7.2 // indirect
 	github.com/moby/sys/userns v0.1.0 // indirect
 	github.com/modern-go/concurrent v0.0.0-20180306012644-bacd9c7ef1dd // indirect
@@ -110,16 +110,16 @@ require (
 	go.etcd.io/etcd/api/v3 v3.6.4 // indirect
 	go.etcd.io/etcd/client/pkg/v3 v3.6.4 // indirect
 	go.etcd.io/etcd/client/v3 v3.6.4 // indirect
-	go.opentelemetry.io/auto/sdk v1.1.0 // indirect
+	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/contrib/instrumentation/github.com/emicklei/go-restful/otelrestful v0.44.0 // indirect
 	go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc v0.60.0 // indirect
 	go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp v0.58.0 // indirect
-	go.opentelemetry.io/otel v1.35.0 // indirect
+	go.opentelemetry.io/otel v1.41.0 // indirect
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace v1.34.0 // indirect
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc v1.34.0 // indirect
-	go.opentelemetry.io/otel/metric v1.35.0 // indirect
+	go.opentelemetry.io/otel/metric v1.41.0 // indirect
 	go.opentelemetry.io/otel/sdk v1.34.0 // indirect
-	go.opentelemetry.io/otel/trace v1.35.0 // indirect
+	go.opentelemetry.io/otel/trace v1.41.0 // indirect
 	go.opentelemetry.io/proto/otlp v1.5.0 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
 	go.uber.org/zap v1.27.0 // indirect
@@ -129,7 +129,7 @@ require (
 	golang.org/x/crypto v0.54.0 // indirect
 	golang.org/x/exp v0.0.0-20240719175910-8a7402abbf56 // indirect
 	golang.org/x/net v0.57.0 // indirect
-	golang.org/x/oauth2 v0.27.0 // indirect
+	golang.org/x/oauth2 v0.36.0 // indirect
 	golang.org/x/sync v0.22.0 // indirect
 	golang.org/x/sys v0.47.0 // indirect
 	golang.org/x/term v0.45.0 // indirect
@@ -146,23 +146,23 @@ require (
 	k8s.io/api v0.37.2 // indirect
 	k8s.io/apiextensions-apiserver v0.0.0 // indirect
 	k8s.io/apimachinery v0.37.2 // indirect
-	k8s.io/apiserver v0.34.4 // indirect
+	k8s.io/apiserver v0.34.10 // indirect
 	k8s.io/client-go v0.37.2 // indirect
 	k8s.io/cloud-provider v0.0.0 // indirect
-	k8s.io/component-helpers v0.34.4 // indirect
-	k8s.io/controller-manager v0.34.4 // indirect
-	k8s.io/cri-api v0.34.4 // indirect
+	k8s.io/component-helpers v0.34.10 // indirect
+	k8s.io/controller-manager v0.34.10 // indirect
+	k8s.io/cri-api v0.34.10 // indirect
 	k8s.io/cri-client v0.0.0 // indirect
 	k8s.io/csi-translation-lib v0.0.0 // indirect
 	k8s.io/dynamic-resource-allocation v0.0.0 // indirect
-	k8s.io/endpointslice v0.34.4 // indirect
+	k8s.io/endpointslice v0.34.10 // indirect
 	k8s.io/klog/v2 v2.140.0 // indirect
-	k8s.io/kms v0.34.4 // indirect
+	k8s.io/kms v0.34.10 // indirect
 	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad // indirect
 	k8s.io/kube-scheduler v0.0.0 // indirect
 	k8s.io/kubectl v0.0.0 // indirect
-	k8s.io/kubelet v0.34.4 // indirect
-	k8s.io/kubernetes v1.34.4
+	k8s.io/kubelet v0.34.10 // indirect
+	k8s.io/kubernetes v1.34.10
 	k8s.io/mount-utils v0.0.0 // indirect
 	k8s.io/utils v0.0.0-20260707023825-cf1189d6abe3 // indirect
 	probesim.dev v0.0.0 // indirect
@@ -175,35 +175,35 @@ require (
 
 // The replacements in the go.mod file of Kubernetes.
 replace (
-	k8s.io/api => k8s.io/api v0.34.4
-	k8s.io/apiextensions-apiserver => k8s.io/apiextensions-apiserver v0.34.4
-	k8s.io/apimachinery => k8s.io/apimachinery v0.34.4
-	k8s.io/apiserver => k8s.io/apiserver v0.34.4
-	k8s.io/cli-runtime => k8s.io/cli-runtime v0.34.4
-	k8s.io/client-go => k8s.io/client-go v0.34.4
-	k8s.io/cloud-provider => k8s.io/cloud-provider v0.34.4
-	k8s.io/cluster-bootstrap => k8s.io/cluster-bootstrap v0.34.4
-	k8s.io/code-generator => k8s.io/code-generator v0.34.4
-	k8s.io/component-base => k8s.io/component-base v0.34.4
-	k8s.io/component-helpers => k8s.io/component-helpers v0.34.4
-	k8s.io/controller-manager => k8s.io/controller-manager v0.34.4
-	k8s.io/cri-api => k8s.io/cri-api v0.34.4
-	k8s.io/cri-client => k8s.io/cri-client v0.34.4
-	k8s.io/csi-translation-lib => k8s.io/csi-translation-lib v0.34.4
-	k8s.io/dynamic-resource-allocation => k8s.io/dynamic-resource-allocation v0.34.4
-	k8s.io/endpointslice => k8s.io/endpointslice v0.34.4
-	k8s.io/externaljwt => k8s.io/externaljwt v0.34.4
-	k8s.io/kms => k8s.io/kms v0.34.4
-	k8s.io/kube-aggregator => k8s.io/kube-aggregator v0.34.4
-	k8s.io/kube-controller-manager => k8s.io/kube-controller-manager v0.34.4
-	k8s.io/kube-proxy => k8s.io/kube-proxy v0.34.4
-	k8s.io/kube-scheduler => k8s.io/kube-scheduler v0.34.4
-	k8s.io/kubectl => k8s.io/kubectl v0.34.4
-	k8s.io/kubelet => k8s.io/kubelet v0.34.4
-	k8s.io/metrics => k8s.io/metrics v0.34.4
-	k8s.io/mount-utils => k8s.io/mount-utils v0.34.4
-	k8s.io/pod-security-admission => k8s.io/pod-security-admission v0.34.4
-	k8s.io/sample-apiserver => k8s.io/sample-apiserver v0.34.4
-	k8s.io/sample-cli-plugin => k8s.io/sample-cli-plugin v0.34.4
-	k8s.io/sample-controller => k8s.io/sample-controller v0.34.4
+	k8s.io/api => k8s.io/api v0.34.10
+	k8s.io/apiextensions-apiserver => k8s.io/apiextensions-apiserver v0.34.10
+	k8s.io/apimachinery => k8s.io/apimachinery v0.34.10
+	k8s.io/apiserver => k8s.io/apiserver v0.34.10
+	k8s.io/cli-runtime => k8s.io/cli-runtime v0.34.10
+	k8s.io/client-go => k8s.io/client-go v0.34.10
+	k8s.io/cloud-provider => k8s.io/cloud-provider v0.34.10
+	k8s.io/cluster-bootstrap => k8s.io/cluster-bootstrap v0.34.10
+	k8s.io/code-generator => k8s.io/code-generator v0.34.10
+	k8s.io/component-base => k8s.io/component-base v0.34.10
+	k8s.io/component-helpers => k8s.io/component-helpers v0.34.10
+	k8s.io/controller-manager => k8s.io/controller-manager v0.34.10
+	k8s.io/cri-api => k8s.io/cri-api v0.34.10
+	k8s.io/cri-client => k8s.io/cri-client v0.34.10
+	k8s.io/csi-translation-lib => k8s.io/csi-translation-lib v0.34.10
+	k8s.io/dynamic-resource-allocation => k8s.io/dynamic-resource-allocation v0.34.10
+	k8s.io/endpointslice => k8s.io/endpointslice v0.34.10
+	k8s.io/externaljwt => k8s.io/externaljwt v0.34.10
+	k8s.io/kms => k8s.io/kms v0.34.10
+	k8s.io/kube-aggregator => k8s.io/kube-aggregator v0.34.10
+	k8s.io/kube-controller-manager => k8s.io/kube-controller-manager v0.34.10
+	k8s.io/kube-proxy => k8s.io/kube-proxy v0.34.10
+	k8s.io/kube-scheduler => k8s.io/kube-scheduler v0.34.10
+	k8s.io/kubectl => k8s.io/kubectl v0.34.10
+	k8s.io/kubelet => k8s.io/kubelet v0.34.10
+	k8s.io/metrics => k8s.io/metrics v0.34.10
+	k8s.io/mount-utils => k8s.io/mount-utils v0.34.10
+	k8s.io/pod-security-admission => k8s.io/pod-security-admission v0.34.10
+	k8s.io/sample-apiserver => k8s.io/sample-apiserver v0.34.10
+	k8s.io/sample-cli-plugin => k8s.io/sample-cli-plugin v0.34.10
+	k8s.io/sample-controller => k8s.io/sample-controller v0.34.10
 )

@@ -14,6 +14,9 @@ type span struct{ from, before string }
 
 // changes are all changes without a feature gate, by name.
 var changes = []change{
+	{"ActuatedAtEachSync", []int{140387}, func(c *Changes) *bool {
+		return &c.ActuatedAtEachSync
+	}, []span{{from: "v1.37"}}},
 	{"AddPodSkipsOnlyContainer", []int{138930}, func(c *Changes) *bool {
 		return &c.AddPodSkipsOnlyContainer
 	}, []span{{from: "v1.37"}}},
@@ -89,7 +92,7 @@ var changes = []change{
 	}, []span{{from: "v1.36"}}},
 	{"ResizesWithStarts", []int{140387}, func(c *Changes) *bool {
 		return &c.ResizesWithStarts
-	}, []span{{from: "v1.37"}}},
+	}, []span{{from: "v1.36.4"}}},
 	{"SandboxReasonInCondition", []int{135300}, func(c *Changes) *bool {
 		return &c.SandboxReasonInCondition
 	}, []span{{from: "v1.37"}}},

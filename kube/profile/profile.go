@@ -100,6 +100,10 @@ type FeatureGates struct {
 // Changes are changes of behavior without a feature gate. A field is true for the releases with the
 // change.
 type Changes struct {
+	// ActuatedAtEachSync makes each sync of a pod whose volumes are mounted note the resources of its
+	// containers, if the kubelet does not know them. Before, since v1.36.4, only the sync notes them
+	// that creates the pod's cgroup. #140387.
+	ActuatedAtEachSync bool
 	// AddPodSkipsOnlyContainer continues with the next container of a pod when a probe worker
 	// exists already. Older kubelets skip the rest of the pod. #138930.
 	AddPodSkipsOnlyContainer bool
@@ -233,9 +237,9 @@ type Changes struct {
 // The releases that are compared with the real kubelet.
 var (
 	V1_33 = of("v1.33", "v1.33.13")
-	V1_34 = of("v1.34", "v1.34.4")
-	V1_35 = of("v1.35", "v1.35.4")
-	V1_36 = of("v1.36", "v1.36.3")
+	V1_34 = of("v1.34", "v1.34.10")
+	V1_35 = of("v1.35", "v1.35.8")
+	V1_36 = of("v1.36", "v1.36.5")
 	V1_37 = of("v1.37", "v1.37.2")
 )
 

@@ -52,7 +52,7 @@ func TestTablesCoverFields(t *testing.T) {
 }
 
 // changesOf1_38 are the changes without a gate that 1.38 has, and its preview too.
-const changesOf1_38 = "AddPodSkipsOnlyContainer " +
+const changesOf1_38 = "ActuatedAtEachSync AddPodSkipsOnlyContainer " +
 	"AvailabilityChecksOnTime EachUpdateRetriesResizes EndpointsFollowPhase FailureIsKept GRPCConnectsOnce " +
 	"InitializedBySandbox InspectReadsResources InspectUsesListing KillsAtOnce ManualTrigger " +
 	"ManualTriggerResetsTicker PodLimitsOfAll PodMemoryRequestFollows PodReadyToStartAtSandbox ProbeStateOfInstance " +
@@ -86,14 +86,14 @@ func TestReleases(t *testing.T) {
 			"InspectReadsResources InspectUsesListing ManualTrigger ManualTriggerResetsTicker " +
 			"PodReadyToStartAtSandbox ProxyWithoutBurst ReinspectionEventAlone " +
 			"RequeueAtBackOffExpiry ResizeEvents ResizeReasonOfAdmission ResizesAreQueued ResizesRetriedWhenPodsEnd " +
-			"SandboxesByAttempt ShortContainerEvents StartupOnHoldAfterSuccess TerminationCancelsProbes " +
+			"ResizesWithStarts SandboxesByAttempt ShortContainerEvents StartupOnHoldAfterSuccess TerminationCancelsProbes " +
 			"UnknownStateInErrorEvent"},
 		{V1_37, "ContainerRestartRules DeploymentReplicaSetTerminatingReplicas " +
 			"InPlacePodLevelResourcesVerticalScaling InPlacePodVerticalScalingInitContainers " +
 			"KubeletCrashLoopBackOffMax KubeletEnsureSecretPulledImages PLEGOnDemandRelist " +
 			"PodObservedGenerationTracking " +
-			"RestartAllContainersOnContainerExits StaleControllerConsistencyReplicaSet AddPodSkipsOnlyContainer " +
-			"AvailabilityChecksOnTime InitializedBySandbox InspectReadsResources InspectUsesListing ManualTrigger " +
+			"RestartAllContainersOnContainerExits StaleControllerConsistencyReplicaSet ActuatedAtEachSync " +
+			"AddPodSkipsOnlyContainer AvailabilityChecksOnTime InitializedBySandbox InspectReadsResources InspectUsesListing ManualTrigger " +
 			"ManualTriggerResetsTicker PodMemoryRequestFollows PodReadyToStartAtSandbox ProxyWithoutBurst " +
 			"RecreateSyncsOnEachDeletion ReinspectionEventAlone RequestsInUseOfPod RequeueAtBackOffExpiry " +
 			"ResizeEvents ResizeReasonOfAdmission ResizesAreQueued ResizesRetriedWhenPodsEnd ResizesWithStarts " +

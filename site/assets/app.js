@@ -132,12 +132,25 @@ function answer(job, {code, stdout, stderr, took, settings}) {
   $('status').textContent = `exit code ${code}, ${time}` +
     (job.first ? '. A first figure of 4 runs; more runs follow when you rest.' : '');
   const kind = failed || job.view === 'text' ? 'text' : state.tab === 'run' ? 'picture' : 'page';
-  for (const name of ['text', 'page', 'picture']) $(name).hidden = name !== kind;
   if (kind === 'text') showText(failed ? stdout + stderr : stdout, job.files);
   if (kind === 'page') showPage(stdout);
   if (kind === 'picture') showPicture(stdout);
+  only(kind);
   showProblems(stderr, job.files);
   if (job.version === version && setting === 0) showSliders(settings ?? []);
+}
+
+function only(kind) {
+  for (const name of ['text', 'page', 'picture']) $(name).hidden = name !== kind;
+}
+
+// showFirst shows the answer to the first example while the program loads: the build has it.
+async function showFirst() {
+  const before = version;
+  const {stdout} = await (await fetch('first.json')).json();
+  if (program.started || version !== before) return;
+  showPage(stdout);
+  only('page');
 }
 
 // places finds the places of files in a text: name:line or name:line:column.
@@ -312,6 +325,7 @@ async function fromLink() {
   try {
     const linked = await read(location.hash);
     open(linked ?? examples[0]);
+    if (!linked) showFirst();
     $('examples').value = linked ? '' : '0';
   } catch (error) {
     open(examples[0]);

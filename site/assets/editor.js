@@ -1,6 +1,8 @@
 // The editor is in a shadow tree, where its styles need no exception of the page's policy.
 import {EditorState, EditorView, HighlightStyle, basicSetup, lintGutter, setDiagnostics, syntaxHighlighting, tags, yaml}
   from './vendor/codemirror.js';
+import {fieldsAt} from './fields.js';
+import {placeOf} from './place.js';
 
 const colors = HighlightStyle.define([
   {tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--key)'},
@@ -8,6 +10,8 @@ const colors = HighlightStyle.define([
   {tag: tags.comment, color: 'var(--dim)'},
   {tag: [tags.punctuation, tags.separator, tags.meta], color: 'var(--dim)'},
 ]);
+
+let schema; // is fetched when it is needed
 
 export function createEditor(host, changed) {
   const root = host.attachShadow({mode: 'open'});
@@ -22,8 +26,22 @@ export function createEditor(host, changed) {
     '.cm-tooltip, .cm-panels': {color: 'var(--ink)', backgroundColor: 'var(--paper)'},
   });
   let quiet = false; // a change that the page makes itself
+  // complete completes the name of a field in block style.
+  const complete = async context => {
+    const line = context.state.doc.lineAt(context.pos);
+    const lines = context.state.doc.toString().split('\n');
+    const place = placeOf(lines, line.number - 1, context.pos - line.from);
+    if (!place || !place.word && !context.explicit) return null;
+    schema ??= fetch('schema.json').then(response => response.json());
+    const options = fieldsAt(await schema, place.path);
+    if (!options.length) return null;
+    return {
+      from: context.pos - place.word.length, validFor: /^\w*$/,
+      options: options.map(({label, info}) => ({label, info, type: 'property', apply: `${label}:`})),
+    };
+  };
   const extensions = [
-    basicSetup, EditorView.lineWrapping, lintGutter(), theme, syntaxHighlighting(colors),
+    basicSetup, EditorState.languageData.of(() => [{autocomplete: complete}]), EditorView.lineWrapping, lintGutter(), theme, syntaxHighlighting(colors),
     EditorView.contentAttributes.of({'aria-label': 'Text of the file'}),
     EditorView.updateListener.of(update => {
       if (update.docChanged && !quiet) changed(update.state.doc.toString());

@@ -38,6 +38,7 @@ import (
 
 var (
 	count     = flag.Int("rollouts", 0, "the number of real rollouts of each kind")
+	only      = flag.String("kind", "", "roll out only Deployments of this kind")
 	simulated = flag.Int("simulated", 1000, "the number of simulated rollouts of each kind")
 	logs      = flag.String("logs", "", "the directory of the cluster's logs")
 	probesim  = flag.String("probesim", "", "the probesim program")
@@ -46,14 +47,18 @@ var (
 // rps is the rate of requests, each with a connection of its own.
 const rps = 200
 
-// kinds are the Deployments that are rolled out.
+// kinds are the Deployments that are rolled out. Clients keep a number of connections open; with
+// none, each request opens one.
 var kinds = []struct {
 	name, spec, container string
+	connections           int
 }{
 	{name: "as is"},
 	{name: "minReadySeconds 2", spec: "minReadySeconds: 2"},
 	{name: "preStop sleep 2", container: "lifecycle: {preStop: {sleep: {seconds: 2}}}"},
 	{name: "Recreate", spec: "strategy: {type: Recreate}"},
+	{name: "50 connections", connections: 50},
+	{name: "50 connections, preStop sleep 2", container: "lifecycle: {preStop: {sleep: {seconds: 2}}}", connections: 50},
 }
 
 // deployment is the manifest of a kind, for both worlds.
@@ -89,7 +94,7 @@ spec:
   pods:
   - {name: web, containers: [{name: app, behavior: [{afterSigterm: 0s, refuse: true}, {afterSigterm: 100ms, exit: 0}]}]}
   services: [{name: web}]
-  traffic: [{service: web, rps: %d, latency: 10ms..50ms}]
+  traffic: [{service: web, rps: %d, latency: 10ms..50ms%s}]
   steps: [{at: 60s..62s, rollout: {workload: web, restart: true}}]
 `
 
@@ -110,10 +115,13 @@ func TestRollouts(t *testing.T) {
 	c.calls()
 	real := map[string][]float64{}
 	for _, kind := range kinds {
+		if *only != "" && *only != kind.name {
+			continue
+		}
 		manifest := fmt.Sprintf(deployment, kind.spec, kind.container)
 		c.create(manifest)
 		for range *count {
-			real[kind.name] = append(real[kind.name], float64(c.rollOut()))
+			real[kind.name] = append(real[kind.name], float64(c.rollOut(kind.connections)))
 		}
 		c.remove()
 		t.Logf("%s: lost %s; %v", kind.name, quantiles(real[kind.name]), real[kind.name])
@@ -123,9 +131,15 @@ func TestRollouts(t *testing.T) {
 	t.Logf("delays: %s", delays)
 	within, all := 0, 0
 	for _, kind := range kinds {
-		manifest := fmt.Sprintf(deployment, kind.spec, kind.container)
-		lost := simulate(t, manifest+fmt.Sprintf(scenario, controlPlane, delays, rps))
-		t.Logf("%-18s real %s, simulated %s", kind.name, quantiles(real[kind.name]), quantiles(lost))
+		if real[kind.name] == nil {
+			continue
+		}
+		manifest, kept := fmt.Sprintf(deployment, kind.spec, kind.container), ""
+		if kind.connections > 0 {
+			kept = fmt.Sprintf(", connections: %d until exit", kind.connections)
+		}
+		lost := simulate(t, manifest+fmt.Sprintf(scenario, controlPlane, delays, rps, kept))
+		t.Logf("%-31s real %s, simulated %s", kind.name, quantiles(real[kind.name]), quantiles(lost))
 		least, most := math.Floor(slices.Min(lost)), math.Ceil(slices.Max(lost))
 		for i, n := range real[kind.name] {
 			all++
@@ -340,14 +354,14 @@ func (c *cluster) wait(what string, condition func() bool) {
 }
 
 // rollOut rolls the Deployment out under load and returns the number of requests that are lost.
-func (c *cluster) rollOut() int {
+func (c *cluster) rollOut(connections int) int {
 	service, err := c.client.CoreV1().Services("default").Get(c.t.Context(), "web", metav1.GetOptions{})
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	stop := make(chan struct{})
 	lost := make(chan int)
-	go func() { lost <- send("http://"+service.Spec.ClusterIP+"/", stop) }()
+	go func() { lost <- send("http://"+service.Spec.ClusterIP+"/", connections, stop) }()
 	time.Sleep(time.Second)
 	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"at":%q}}}}}`, time.Now())
 	_, err = c.client.AppsV1().Deployments("default").Patch(c.t.Context(), "web", types.StrategicMergePatchType,
@@ -361,21 +375,25 @@ func (c *cluster) rollOut() int {
 	return <-lost
 }
 
-// send sends requests at the rate until it is stopped, and returns how many get no answer.
-func send(url string, stop <-chan struct{}) int {
-	client := &http.Client{
-		Timeout: 2 * time.Second,
-		Transport: &http.Transport{
-			DisableKeepAlives: true,
-			DialContext:       (&net.Dialer{Timeout: time.Second}).DialContext,
-		},
+// send sends requests at the rate until it is stopped, and returns how many get no answer. Clients
+// with a connection of their own take turns; without connections, each request opens one.
+func send(url string, connections int, stop <-chan struct{}) int {
+	clients := make([]*http.Client, max(1, connections))
+	for i := range clients {
+		clients[i] = &http.Client{
+			Timeout: 2 * time.Second,
+			Transport: &http.Transport{
+				DisableKeepAlives: connections == 0, MaxIdleConnsPerHost: 1,
+				DialContext: (&net.Dialer{Timeout: time.Second}).DialContext,
+			},
+		}
 	}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	lost := 0
 	tick := time.NewTicker(time.Second / rps)
 	defer tick.Stop()
-	for {
+	for n := 0; ; n++ {
 		select {
 		case <-stop:
 			wg.Wait()
@@ -383,7 +401,7 @@ func send(url string, stop <-chan struct{}) int {
 		case <-tick.C:
 		}
 		wg.Go(func() {
-			response, err := client.Get(url)
+			response, err := clients[n%len(clients)].Get(url)
 			if err == nil {
 				_, err = io.Copy(io.Discard, response.Body)
 				response.Body.Close()

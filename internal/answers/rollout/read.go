@@ -117,6 +117,14 @@ func report(n *strict.Node, err error) {
 	}
 }
 
+// reach finds the Services of each Deployment, and what is in front of them.
+func (r *reader) reach() {
+	for _, w := range r.workloads {
+		r.findServices(w)
+		r.findWay(w)
+	}
+}
+
 // check reports what cannot be rolled out.
 func (r *reader) check(from []*workload) {
 	for _, w := range r.workloads {
@@ -132,8 +140,6 @@ func (r *reader) check(from []*workload) {
 			w.node.Find("spec.revisionHistoryLimit").
 				Errorf("no earlier ReplicaSet is kept, so there is none to go back to")
 		}
-		r.findServices(w)
-		r.findWay(w)
 		r.findOld(w, from)
 		w.notes = notSimulated(w)
 		r.warn(w)
@@ -190,6 +196,25 @@ func (w *workload) before(from []*workload) int {
 
 func (w *workload) sameTemplate(old *workload) bool {
 	return equality.Semantic.DeepEqual(old.spec.Spec.Template, w.spec.Spec.Template)
+}
+
+// leaveUnchanged leaves out the Deployments that other files have too, with the same Services and
+// the same router, and returns their number. Errors in those files are no matter: what is invalid
+// there has changed.
+func (r *reader) leaveUnchanged(files []input.File) int {
+	past := reader{o: r.o, errs: &strict.Collector{}}
+	past.read(files)
+	past.reach()
+	all := len(r.workloads)
+	r.workloads = slices.DeleteFunc(r.workloads, func(w *workload) bool {
+		i := w.before(past.workloads)
+		return i >= 0 && w.router.Name == past.workloads[i].router.Name &&
+			equality.Semantic.DeepEqual(w.spec, past.workloads[i].spec) &&
+			slices.EqualFunc(w.targets, past.workloads[i].targets, func(a, b target) bool {
+				return equality.Semantic.DeepEqual(a.Service, b.Service)
+			})
+	})
+	return all - len(r.workloads)
 }
 
 // leaveOut leaves out the Deployments that the files of --from do not have or have with the same

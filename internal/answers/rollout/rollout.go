@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"probesim.dev/internal/input"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
@@ -47,6 +48,9 @@ type Options struct {
 	Service string
 	// Workload, unless empty, is the name or namespace/name of the only Deployment to roll out.
 	Workload string
+	// Since are earlier manifests, such as those of a base branch. Unless nil, only the Deployments
+	// that they do not have, or have with another spec, other Services or another router, roll out.
+	Since []input.File
 	// Keep keeps the worst run of each Deployment.
 	Keep bool
 	// Details makes all runs of each Deployment, and not only those of the worst ones.
@@ -105,8 +109,8 @@ func ParseChange(text string) (Change, error) {
 
 // Run rolls the Deployments of some files out. From, unless nil, are files with the Deployments
 // before the change. The error is of type scenarios.Errors if the manifests are invalid; it is
-// ErrNoDeployment if they have none. After an error of Options.Each, the report has the Deployments
-// before, if there are any. The worst Deployments come first.
+// ErrNoDeployment if they have none. With Options.Since, the report can have no Deployments. After
+// an error of Options.Each, it has those before. The worst Deployments come first.
 func Run(files, from []input.File, o Options) (*Report, error) {
 	o.complete()
 	if err := workloads.KnowContainers(files, slices.Concat(o.App.Start.Names(), o.App.Stop.Names())); err != nil {
@@ -243,9 +247,15 @@ func load(files, from []input.File, o *Options) (list []*workload, others []stri
 		}
 	}
 	others = append(others, r.leaveOut(old)...)
+	r.reach()
+	if o.Since != nil {
+		if n := r.leaveUnchanged(o.Since); n > 0 {
+			others = append(others, printable.Count(n, "Deployment")+" without a change")
+		}
+	}
 	r.check(old)
-	if err := errs.Err(); err != nil {
-		return nil, nil, err
+	if err := errs.Err(); err != nil || len(r.workloads) == 0 {
+		return nil, others, err
 	}
 	if list, err = o.only(r.workloads); err == nil {
 		list, err = o.behind(list)

@@ -6,9 +6,11 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -64,7 +66,14 @@ func Files(root string) (map[string][]byte, error) {
 	if err == nil {
 		files["examples.json"], err = json.Marshal(examples)
 	}
+	if err == nil {
+		files["first.json"], err = answer(root, &examples[0].State)
+	}
 	if err != nil {
+		return nil, err
+	}
+	// for the names of fields that the editor completes
+	if files["schema.json"], err = output(root, "go", "run", "./cmd/probesim", "schema"); err != nil {
 		return nil, err
 	}
 	goroot, err := output(root, "go", "env", "GOROOT")
@@ -73,6 +82,32 @@ func Files(root string) (map[string][]byte, error) {
 		files["wasm_exec.js"], err = os.ReadFile(name)
 	}
 	return files, err
+}
+
+// answer returns what the command prints about an example, as a page. The playground shows it while
+// the program loads.
+func answer(root string, example *pages.State) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "probesim-site-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	for _, f := range example.Files {
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(f.Name)), []byte(f.Text), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	command := filepath.Join(dir, "probesim")
+	if _, err := output(root, "go", "build", "-o", command, "./cmd/probesim"); err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(command, append([]string{example.Tab, "-o", "html"}, strings.Fields(example.Args)...)...)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if code := (*exec.ExitError)(nil); err != nil && !(errors.As(err, &code) && code.ExitCode() == 1) {
+		return nil, fmt.Errorf("%s: %w", cmd, err)
+	}
+	return json.Marshal(map[string]string{"stdout": string(out)})
 }
 
 func names(files map[string][]byte) (list []string) {

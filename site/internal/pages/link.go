@@ -143,7 +143,7 @@ type Example struct {
 // menu are the examples: blocks of the pages, by their commands. An example can have another command
 // and other arguments.
 var menu = []struct{ title, page, command, tab, args, note string }{
-	{title: "is 6 x 5 s enough for a start of 29 s?", page: "README.md", command: "check pod.yaml",
+	{title: "is 6 x 5 s enough for a start of 29 s?", page: "docs/limits.md", command: "check pod.yaml",
 		args: "pod.yaml --start 29s",
 		note: "The startup probe fails 6 times, one failure each 5 s, so the app seems to have 30 s. But the first " +
 			"probe does not come at the start of the container: it comes anywhere in the first period. This is the " +
@@ -153,7 +153,7 @@ var menu = []struct{ title, page, command, tab, args, note string }{
 	{title: "a Deployment that takes 45 to 70 s to start", page: "docs/check.md", command: "check orders.yaml --start"},
 	{title: "the first liveness probe of the Kubernetes documentation", page: "README.md",
 		command: "run scenarios/library/quickstart"},
-	{title: "a manifest whose app starts slowly and stalls", page: "README.md", command: "check pod.yaml", tab: "run",
+	{title: "a manifest whose app starts slowly and stalls", page: "docs/limits.md", command: "check pod.yaml", tab: "run",
 		args: "pod.yaml --start 20s --app 'stall 12s at 2m'",
 		note: "Nothing but the manifest is needed: the sliders say what the program does."},
 	{title: "does a restart lose requests?", page: "docs/rollout.md", command: "rollout"},

@@ -72,7 +72,8 @@ func checkLink(t *testing.T, files map[string][]byte, ids map[string]bool, from,
 func TestBlocks(t *testing.T) {
 	d := load(t)
 	want := map[string][]string{
-		"README.md":        {"run scenarios/library/quickstart", "check pod.yaml", "check pod.yaml --start 24s..32s"},
+		"README.md":        {"run scenarios/library/quickstart"},
+		"docs/limits.md":   {"check pod.yaml", "check pod.yaml --start 24s..32s"},
 		"docs/incident.md": {"incident describe.txt"},
 		"docs/rollout.md":  {"check web.yaml", "rollout web.yaml --rps 200 --start 8s..15s"},
 	}

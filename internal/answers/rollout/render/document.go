@@ -16,7 +16,11 @@ import (
 // has a picture of it on a page.
 func Document(r *rollout.Report) *document.Document {
 	d := document.New(fmt.Sprintf("Rollouts of %d Deployments", len(r.Workloads)))
-	if len(r.Workloads) > 1 {
+	switch len(r.Workloads) {
+	case 0:
+		d.Text(document.Plain, "No Deployment has changed, and none is rolled out.")
+	case 1:
+	default:
 		summary(d, r)
 	}
 	for i := range r.Workloads {
