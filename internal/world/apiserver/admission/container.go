@@ -11,57 +11,48 @@ import (
 
 // validateContainer checks a regular container. names are the names of the containers before it;
 // grace is the grace period of the pod in seconds. (validateContainers)
-func validateContainer(c *v1.Container, names sets.Set[string], grace int64, path *field.Path) field.ErrorList {
-	errs := validateCommon(c, names, path)
-	errs = append(errs, validateRestart(c, path)...)
-	errs = append(errs, validateLifecycle(c, grace, path.Child("lifecycle"))...)
-	return append(errs, validateProbes(c, path)...)
+func validateContainer(s scope, c *v1.Container, names sets.Set[string], grace int64) {
+	validateCommon(s, c, names)
+	validateRestartPolicy(s, c)
+	validateRestartRules(s.at("restartPolicyRules"), c)
+	validateLifecycle(s.at("lifecycle"), c, grace)
+	validateProbes(s, c)
 }
 
 // validateInitContainer checks an init container. Only a sidecar, whose restart policy is Always,
-// can have probes and hooks. (validateInitContainers)
-func validateInitContainer(c *v1.Container, names sets.Set[string], grace int64, path *field.Path) field.ErrorList {
-	if c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways {
-		return validateContainer(c, names, grace, path)
+// can have probes and hooks. Rules without a policy are not checked. (validateInitContainers)
+func validateInitContainer(s scope, c *v1.Container, names sets.Set[string], grace int64) {
+	if podutil.IsRestartableInitContainer(c) {
+		validateContainer(s, c, names, grace)
+		return
 	}
-	errs := append(validateCommon(c, names, path), validateInitRestart(c, path)...)
-	forbid := func(name string) {
-		errs = append(errs, field.Forbidden(path.Child(name),
-			"may not be set for init containers without restartPolicy=Always"))
+	validateCommon(s, c, names)
+	if validateRestartPolicy(s, c); c.RestartPolicy != nil {
+		validateRestartRules(s.at("restartPolicyRules"), c)
 	}
-	if c.Lifecycle != nil {
-		forbid("lifecycle")
-	}
+	const sidecarsOnly = "may not be set for init containers without restartPolicy=Always"
+	s.at("lifecycle").forbid(c.Lifecycle != nil, sidecarsOnly)
 	for _, probe := range podutil.Probes(c) {
-		forbid(probe.Field)
+		s.at(probe.Field).forbid(true, sidecarsOnly)
 	}
 	for i, policy := range c.ResizePolicy {
-		if policy.RestartPolicy == v1.RestartContainer {
-			errs = append(errs, field.Invalid(path.Child("resizePolicy").Index(i).Child("restartPolicy"),
-				policy.RestartPolicy,
-				"must not be set to 'RestartContainer' for non-sidecar initContainers"))
-		}
+		s.at("resizePolicy").index(i).at("restartPolicy").invalid(policy.RestartPolicy == v1.RestartContainer,
+			policy.RestartPolicy, "must not be set to 'RestartContainer' for non-sidecar initContainers")
 	}
-	return errs
 }
 
 // validateCommon checks the fields of regular and init containers alike. (validateContainerCommon)
-func validateCommon(c *v1.Container, names sets.Set[string], path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if c.Name == "" {
-		errs = append(errs, field.Required(path.Child("name"), ""))
-	} else {
-		errs = append(errs, invalid(path.Child("name"), c.Name, validation.IsDNS1123Label(c.Name))...)
+func validateCommon(s scope, c *v1.Container, names sets.Set[string]) {
+	name := s.at("name")
+	if name.require(c.Name != "", ""); c.Name != "" {
+		name.invalidFor(c.Name, validation.IsDNS1123Label(c.Name))
 	}
 	if names.Has(c.Name) {
-		errs = append(errs, field.Duplicate(path.Child("name"), c.Name))
+		name.add(field.Duplicate(name.path, c.Name))
 	}
 	names.Insert(c.Name)
-	if c.Image == "" {
-		errs = append(errs, field.Required(path.Child("image"), ""))
-	}
-	errs = append(errs, oneOf(path.Child("imagePullPolicy"), c.ImagePullPolicy, v1.PullAlways, v1.PullIfNotPresent,
-		v1.PullNever)...)
-	errs = append(errs, validatePorts(c.Ports, path.Child("ports"))...)
-	return append(errs, validateResources(&c.Resources, path.Child("resources"))...)
+	s.at("image").require(c.Image != "", "")
+	oneOf(s.at("imagePullPolicy"), c.ImagePullPolicy, v1.PullAlways, v1.PullIfNotPresent, v1.PullNever)
+	validatePorts(s.at("ports"), c.Ports)
+	validateResources(s.at("resources"), &c.Resources)
 }

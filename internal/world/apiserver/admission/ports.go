@@ -8,26 +8,21 @@ import (
 )
 
 // validatePorts is validateContainerPorts, without ports of the node.
-func validatePorts(ports []v1.ContainerPort, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
+func validatePorts(s scope, ports []v1.ContainerPort) {
 	names := sets.New[string]()
 	for i, port := range ports {
-		at := path.Index(i)
+		at := s.index(i)
+		name, number := at.at("name"), at.at("containerPort")
 		if messages := validation.IsValidPortName(port.Name); port.Name != "" && len(messages) > 0 {
-			errs = append(errs, invalid(at.Child("name"), port.Name, messages)...)
+			name.invalidFor(port.Name, messages)
 		} else if names.Has(port.Name) {
-			errs = append(errs, field.Duplicate(at.Child("name"), port.Name))
+			name.add(field.Duplicate(name.path, port.Name))
 		} else if port.Name != "" {
 			names.Insert(port.Name)
 		}
-		if port.ContainerPort == 0 {
-			errs = append(errs, field.Required(at.Child("containerPort"), ""))
-		} else {
-			errs = append(errs, invalid(at.Child("containerPort"), port.ContainerPort,
-				validation.IsValidPortNum(int(port.ContainerPort)))...)
+		if number.require(port.ContainerPort != 0, ""); port.ContainerPort != 0 {
+			number.invalidFor(port.ContainerPort, validation.IsValidPortNum(int(port.ContainerPort)))
 		}
-		errs = append(errs, oneOf(at.Child("protocol"), port.Protocol, v1.ProtocolSCTP, v1.ProtocolTCP,
-			v1.ProtocolUDP)...)
+		oneOf(at.at("protocol"), port.Protocol, v1.ProtocolSCTP, v1.ProtocolTCP, v1.ProtocolUDP)
 	}
-	return errs
 }

@@ -8,41 +8,32 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // validateResources checks the requests and limits of a container. It does not check the amounts of
 // huge pages and of resources that extensions define. (validateResourceRequirements)
-func validateResources(r *v1.ResourceRequirements, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	limits, requests := path.Child("limits"), path.Child("requests")
+func validateResources(s scope, r *v1.ResourceRequirements) {
+	limits, requests := s.at("limits"), s.at("requests")
 	for _, name := range slices.Sorted(maps.Keys(r.Limits)) {
-		errs = append(errs, validateAmount(name, r.Limits[name], limits.Key(string(name)))...)
+		validateAmount(limits.key(string(name)), name, r.Limits[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
 		request := r.Requests[name]
-		errs = append(errs, validateAmount(name, request, requests.Key(string(name)))...)
-		if limit, limited := r.Limits[name]; limited && request.Cmp(limit) > 0 {
-			errs = append(errs, field.Invalid(requests, request.String(),
-				fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String())))
+		validateAmount(requests.key(string(name)), name, request)
+		if limit, limited := r.Limits[name]; limited {
+			requests.invalid(request.Cmp(limit) > 0, request.String(),
+				fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String()))
 		}
 	}
-	return errs
 }
 
 // validateAmount checks the name of a resource and its amount. (ValidateContainerResourceName and
 // ValidateResourceQuantityValue)
-func validateAmount(name v1.ResourceName, q resource.Quantity, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
+func validateAmount(s scope, name v1.ResourceName, q resource.Quantity) {
 	known := slices.Contains(resizable, name) || name == v1.ResourceEphemeralStorage ||
 		strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix)
-	if !known && !strings.Contains(string(name), "/") {
-		errs = append(errs, field.Invalid(path, name, "must be a standard resource for containers"))
-	}
-	if q.Sign() < 0 {
-		errs = append(errs, field.Invalid(path, q.String(), "must be greater than or equal to 0"))
-	}
-	return errs
+	s.invalid(!known && !strings.Contains(string(name), "/"), name, "must be a standard resource for containers")
+	s.invalid(q.Sign() < 0, q.String(), "must be greater than or equal to 0")
 }
 
 // resizable are the resources that a resize can change.

@@ -12,50 +12,32 @@ const (
 	maxExitCodes    = 255
 )
 
-// validateInitRestart checks the restart policy of an init container that is not a sidecar. It does
-// not check rules without a policy. (validateInitContainerRestartPolicy)
-func validateInitRestart(c *v1.Container, path *field.Path) field.ErrorList {
-	if c.RestartPolicy == nil && len(podutil.RestartPolicyRules(c)) > 0 {
-		return field.ErrorList{requirePolicy(path)}
-	}
-	return validateRestart(c, path)
-}
-
-func requirePolicy(path *field.Path) *field.Error {
-	return field.Required(path.Child("restartPolicy"), "must specify restartPolicy when restart rules are used")
-}
-
-// validateRestart checks the restart policy of a container and its rules.
+// validateRestartPolicy checks the restart policy of a container, which rules need.
 // (validateContainerRestartPolicy)
-func validateRestart(c *v1.Container, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	list := podutil.RestartPolicyRules(c)
-	switch {
-	case c.RestartPolicy != nil:
-		errs = oneOf(path.Child("restartPolicy"), v1.RestartPolicy(*c.RestartPolicy),
-			v1.RestartPolicyAlways, v1.RestartPolicyNever, v1.RestartPolicyOnFailure)
-	case len(list) > 0:
-		errs = field.ErrorList{requirePolicy(path)}
+func validateRestartPolicy(s scope, c *v1.Container) {
+	if s = s.at("restartPolicy"); c.RestartPolicy != nil {
+		oneOf(s, v1.RestartPolicy(*c.RestartPolicy), v1.RestartPolicyAlways, v1.RestartPolicyNever,
+			v1.RestartPolicyOnFailure)
+	} else {
+		s.require(len(podutil.RestartPolicyRules(c)) == 0, "must specify restartPolicy when restart rules are used")
 	}
-	rules := path.Child("restartPolicyRules")
-	if n := len(list); n > maxRestartRules {
-		errs = append(errs, field.TooMany(rules, n, maxRestartRules))
-	}
-	for i := range list {
-		errs = append(errs, validateRestartRule(&list[i], rules.Index(i))...)
-	}
-	return errs
 }
 
-func validateRestartRule(rule *podutil.RestartRule, path *field.Path) field.ErrorList {
-	errs := oneOf(path.Child("action"), rule.Action, podutil.Restart, podutil.RestartAllContainers)
-	codes := path.Child("exitCodes")
-	if rule.ExitCodes == nil {
-		return append(errs, field.Required(codes, "must be specified"))
+// validateRestartRules checks the restart rules of a container. (validateContainerRestartPolicy)
+func validateRestartRules(s scope, c *v1.Container) {
+	rules := podutil.RestartPolicyRules(c)
+	if n := len(rules); n > maxRestartRules {
+		s.add(field.TooMany(s.path, n, maxRestartRules))
 	}
-	errs = append(errs, oneOf(codes.Child("operator"), rule.ExitCodes.Operator, podutil.In, podutil.NotIn)...)
-	if n := len(rule.ExitCodes.Values); n > maxExitCodes {
-		errs = append(errs, field.TooMany(codes.Child("values"), n, maxExitCodes))
+	for i, rule := range rules {
+		oneOf(s.index(i).at("action"), rule.Action, podutil.Restart, podutil.RestartAllContainers)
+		codes := s.index(i).at("exitCodes")
+		if codes.require(rule.ExitCodes != nil, "must be specified"); rule.ExitCodes == nil {
+			continue
+		}
+		oneOf(codes.at("operator"), rule.ExitCodes.Operator, podutil.In, podutil.NotIn)
+		if n := len(rule.ExitCodes.Values); n > maxExitCodes {
+			codes.add(field.TooMany(codes.path.Child("values"), n, maxExitCodes))
+		}
 	}
-	return errs
 }
