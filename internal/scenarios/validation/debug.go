@@ -25,10 +25,6 @@ func (c *checker) checkDebug(d *format.Debug, n *strict.Node) {
 			w.checkDebug(d, n)
 		}
 	}
-	if image := container.Field("image"); !container.Bad() && !admission.IsImage(d.Container.Image) {
-		image.Errorf("the image %s is not supported yet: its name is not a valid reference",
-			strict.Quote(d.Container.Image))
-	}
 }
 
 func (w *workload) checkDebug(d *format.Debug, n *strict.Node) {

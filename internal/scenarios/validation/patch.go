@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"probesim.dev/internal/podutil"
-	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/world/apiserver/admission"
@@ -51,25 +50,18 @@ func (c *checker) checkPatched(p *format.PatchPod, w *workload, n *strict.Node) 
 	if patched == nil {
 		return
 	}
-	if len(patched.Spec.EphemeralContainers) > 0 {
-		n.Find("spec.ephemeralContainers").Errorf("a patch cannot add ephemeral containers: write a debug step")
-		return
-	}
-	if resizes(patched, before) {
-		n.Field("spec").Errorf("a patch cannot change the resources of containers: write a resize step")
-		return
-	}
 	if w.Spec.Static && p.ChangesProbes() {
 		n.Field("spec").Errorf("a patch cannot change the probes of a static pod: write a setManifest step")
 		return
 	}
 	admission.Default(patched)
-	if c.rejects(p, patched, before, n) {
-		return
-	}
-	for c := range podutil.Containers(&patched.Spec) {
-		if c.Image != "" && !admission.IsImage(c.Image) {
-			n.Errorf("the image %s is not supported yet: its name is not a valid reference", strict.Quote(c.Image))
+	for _, version := range c.profiles() {
+		errs := admission.ValidateUpdate(version, patched, before)
+		if p.ChangesProbes() {
+			errs = append(errs, admission.ValidateGated(version, patched)...)
+		}
+		if report(n, patched, errs) {
+			return
 		}
 	}
 	if p.ChangesProbes() {
@@ -81,40 +73,10 @@ func (c *checker) checkPatched(p *format.PatchPod, w *workload, n *strict.Node) 
 	}
 }
 
-// rejects reports what the API server rejects in the versions of the scenario, and whether there is
-// something.
-func (c *checker) rejects(p *format.PatchPod, patched, before *v1.Pod, n *strict.Node) bool {
-	said := map[string]bool{}
-	for _, version := range c.profiles() {
-		errs := admission.ValidateUpdate(version, patched, before)
-		if p.ChangesProbes() {
-			errs = append(errs, admission.ValidateGated(version, patched)...)
-		}
-		for _, e := range errs {
-			switch written, _ := manifests.FindInPod(n, patched, e.Field); {
-			case said[e.Field]:
-			case written.Written():
-				written.Errorf("%s", e.ErrorBody())
-			case p.ChangesProbes():
-				n.Errorf("%s: %s", e.Field, e.ErrorBody())
-			default:
-				n.Errorf("%s", e.ErrorBody())
-			}
-			said[e.Field] = true
-		}
-	}
-	return len(said) > 0
-}
-
-// checkProbes reports probes that are not supported, and probes for which the programs of the
-// scenario are not made: rules answer one kind of handler, and endpoints are those of the first
-// handler.
+// checkProbes reports probes for which the programs of the scenario are not made: rules answer one
+// kind of handler, and endpoints are those of the first handler.
 func (w *workload) checkProbes(patched *v1.Pod, n *strict.Node) {
-	refuse := func(field, what string) { n.Errorf("%s is not supported yet (%s)", what, field) }
-	for path, container := range manifests.Containers(patched) {
-		for _, probe := range podutil.Probes(container) {
-			checkHTTPGetSupported(probe.HTTPGet, path+"."+probe.Field, refuse)
-		}
+	for container := range podutil.Containers(&patched.Spec) {
 		if first := w.withAdded[container.Name]; first != nil {
 			w.checkHandlers(container, first, n)
 		}
@@ -200,19 +162,6 @@ func withProbes(c, other *v1.Container) *v1.Container {
 func (w *workload) isAny(name string) bool {
 	return slices.ContainsFunc(format.NamesOf(name),
 		func(name string) bool { _, count := w.Named(name); return count > 0 })
-}
-
-// resizes reports whether resources or resize policies of containers differ. Resources change
-// through the subresource pods/resize, and resize policies never.
-func resizes(pod, old *v1.Pod) bool {
-	for c := range podutil.Containers(&pod.Spec) {
-		before := podutil.Find(old, c.Name)
-		if before != nil && !apiequality.Semantic.DeepEqual([]any{c.Resources, c.ResizePolicy},
-			[]any{before.Resources, before.ResizePolicy}) {
-			return true
-		}
-	}
-	return false
 }
 
 // checkStatus applies the patch to a status with all conditions of the kubelet. The patch may

@@ -139,7 +139,6 @@ func (c *checker) workload(m *manifests.Object, p *format.Pod, n *strict.Node) *
 	c.checkRoom(w, n)
 	c.checkSupported(w)
 	c.checkGated(w)
-	c.checkStopSignals(w)
 	checkAt(n.Field("at"), &p.At, c.scenario.Spec.Duration)
 	checkDelays(n.Field("delays"), p.Delays)
 	w.Delays = p.Delays.Compile()

@@ -1,6 +1,10 @@
 package validation
 
 import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/kube/profile"
@@ -41,13 +45,9 @@ func (w *workload) checkResize(r *format.Resize, p profile.Profile, n *strict.No
 		return
 	}
 	admission.Default(patched)
-	known := map[string]bool{} // errors of the manifest, reported there
-	for _, e := range admission.Validate(before) {
-		known[e.Error()] = true
+	known := admission.Validate(before) // errors of the manifest, reported there
+	isKnown := func(e *field.Error) bool {
+		return slices.ContainsFunc(known, func(k *field.Error) bool { return k.Error() == e.Error() })
 	}
-	for _, e := range admission.ValidateResize(p, patched, before) {
-		if !known[e.Error()] {
-			nodeIn(n, patched, e.Field, n.Field("spec")).Errorf("%s", e.ErrorBody())
-		}
-	}
+	report(n, patched, slices.DeleteFunc(admission.ValidateResize(p, patched, before), isKnown))
 }

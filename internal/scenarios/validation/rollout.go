@@ -296,6 +296,9 @@ func (c *checker) checkChange(w *workload, step *format.Step, n, field *strict.N
 			}
 			field.Find(under).Errorf("%s", cause.Message)
 		}
+		if r.Template != nil {
+			w.revisions++ // later steps can rely on it
+		}
 		return
 	}
 	same := equality.Semantic.DeepEqual(patched.Spec, w.rolled.Spec)
@@ -307,21 +310,10 @@ func (c *checker) checkChange(w *workload, step *format.Step, n, field *strict.N
 	}
 	checkPods(patched, field)
 	if !equality.Semantic.DeepEqual(patched.Spec.Template, w.rolled.Spec.Template) {
-		checkImages(patched, field)
 		w.revisions++
 		c.checkPrograms(w, step, patched, n.Field("containers"))
 	}
 	w.rolled = patched
-}
-
-// checkImages reports images that are not supported.
-func checkImages(d *appsv1.Deployment, n *strict.Node) {
-	for i := range d.Spec.Template.Spec.Containers {
-		if image := d.Spec.Template.Spec.Containers[i].Image; image != "" && !admission.IsImage(image) {
-			n.Find("spec.containers").Errorf("the image %s is not a valid reference; such images are not supported",
-				strict.Quote(image))
-		}
-	}
 }
 
 // checkPrograms makes the programs in the pods of a changed template: those of the containers of

@@ -62,6 +62,7 @@ func ValidateEphemeral(pod *v1.Pod, c *v1.EphemeralContainer, path *field.Path) 
 		}
 		common := (*v1.Container)(&c.EphemeralContainerCommon)
 		validateCommon(s, common, names)
+		validateSupported(s, common)
 		validateResizePolicy(s.at("resizePolicy"), common, pod.Spec.RestartPolicy)
 		for f, value := range reflect.ValueOf(c.EphemeralContainerCommon).Fields() {
 			s.at(string(unicode.ToLower(rune(f.Name[0])))+f.Name[1:]).forbid(

@@ -65,6 +65,7 @@ func validateStopSignal(s scope, p profile.Profile, c *v1.Container, os *v1.PodO
 	}
 	if s.forbid(os == nil, "may not be set for containers with empty `spec.os.name`"); os != nil {
 		oneOf(s, *c.Lifecycle.StopSignal, podutil.Signals()...)
+		s.forbid(*c.Lifecycle.StopSignal == v1.SIGSTOP, "SIGSTOP, which freezes a program, is not supported yet")
 	}
 }
 

@@ -40,6 +40,7 @@ func validateUpdate(s scope, p profile.Profile, pod, old *v1.Pod) {
 		return
 	}
 	validatePod(s, pod)
+	eachContainer(s.at("spec"), &pod.Spec, func(s scope, c *v1.Container, _ bool) { validateSupported(s, c) })
 	same := pod.Spec.DeepCopy()
 	before := slices.Concat(old.Spec.Containers, old.Spec.InitContainers)
 	eachContainer(s.at("spec"), same, func(s scope, c *v1.Container, _ bool) {
@@ -52,7 +53,8 @@ func validateUpdate(s scope, p profile.Profile, pod, old *v1.Pod) {
 		what = "images and probes"
 	}
 	s.at("spec").forbid(!apiequality.Semantic.DeepEqual(same, &old.Spec),
-		fmt.Sprintf("a patch can change only the %s of containers", what))
+		fmt.Sprintf("a patch can change only the %s of containers: a resize changes their resources, and debug adds "+
+			"ephemeral ones", what))
 }
 
 // validateProbeUpdate checks the probes of a container that an update changes, and sets them to what
