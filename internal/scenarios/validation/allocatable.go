@@ -19,17 +19,13 @@ func (c *checker) checkAllocatable(a *format.Allocatable, n *strict.Node) {
 	if a == nil {
 		return
 	}
-	if a.CPU == nil && a.Memory == nil && !n.Bad() {
-		n.Errorf("needs cpu or memory")
-	}
+	n.ErrorIf(a.CPU == nil && a.Memory == nil && !n.Bad(), "needs cpu or memory")
 	checkSize(a.CPU, resource.MustParse("1m"), maxCPU, n.Field("cpu"))
 	checkSize(a.Memory, resource.MustParse("1"), maxMemory, n.Field("memory"))
 }
 
 func checkSize(q *resource.Quantity, least, most resource.Quantity, n *strict.Node) {
-	if q != nil && !n.Bad() && (q.Cmp(least) < 0 || q.Cmp(most) > 0) {
-		n.Errorf("must be from %s to %s, not %s", &least, &most, q)
-	}
+	n.ErrorIf(q != nil && (q.Cmp(least) < 0 || q.Cmp(most) > 0), "must be from %s to %s, not %s", &least, &most, q)
 }
 
 // checkRoom reports critical pods on a node with a size. For such a pod the kubelet evicts others

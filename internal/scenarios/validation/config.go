@@ -21,13 +21,9 @@ func (c *checker) checkConfig(config *format.KubeletConfig, n *strict.Node) {
 	if config == nil {
 		return
 	}
-	if f := n.Field("syncFrequency"); config.SyncFrequency != nil && !f.Bad() && *config.SyncFrequency == 0 {
-		f.Errorf("must be more than 0s")
-	}
-	if f := n.Field("runtimeRequestTimeout"); config.RuntimeRequestTimeout != nil && !f.Bad() &&
-		*config.RuntimeRequestTimeout == 0 {
-		f.Errorf("must be more than 0s")
-	}
+	isZero := func(d *value.Duration) bool { return d != nil && *d == 0 }
+	n.Field("syncFrequency").ErrorIf(isZero(config.SyncFrequency), "must be more than 0s")
+	n.Field("runtimeRequestTimeout").ErrorIf(isZero(config.RuntimeRequestTimeout), "must be more than 0s")
 	c.checkBackOff(config.CrashLoopBackOff.MaxContainerRestartPeriod,
 		n.Field("crashLoopBackOff").Field("maxContainerRestartPeriod"))
 	checkPulls(config, n)
@@ -39,7 +35,7 @@ func (c *checker) checkConfig(config *format.KubeletConfig, n *strict.Node) {
 func checkPulls(config *format.KubeletConfig, n *strict.Node) {
 	most, field := config.MaxParallelImagePulls, n.Field("maxParallelImagePulls")
 	switch serial := config.SerializeImagePulls; {
-	case most == nil || field.Bad():
+	case most == nil:
 	case *most < 1:
 		field.Errorf("must be at least 1, not %d", *most)
 	case *most > 1 && serial != nil && *serial:
@@ -52,9 +48,7 @@ func (c *checker) checkBackOff(longest *value.Duration, n *strict.Node) {
 	if longest == nil || n.Bad() {
 		return
 	}
-	if *longest < value.Duration(time.Second) || *longest > maxBackOff {
-		n.Errorf("must be from 1s to 5m, not %s", longest)
-	}
+	n.ErrorIf(*longest < value.Duration(time.Second) || *longest > maxBackOff, "must be from 1s to 5m, not %s", longest)
 	off := func(p profile.Profile) bool { return !p.KubeletCrashLoopBackOffMax }
 	if i := slices.IndexFunc(c.profiles(), off); i >= 0 {
 		n.Errorf("needs the feature gate KubeletCrashLoopBackOffMax, which is off in %s: see featureGates",
@@ -65,37 +59,33 @@ func (c *checker) checkBackOff(longest *value.Duration, n *strict.Node) {
 func (c *checker) checkShutdown(config *format.KubeletConfig, n *strict.Node) {
 	grace, critical, by := n.Field("shutdownGracePeriod"), n.Field("shutdownGracePeriodCriticalPods"),
 		n.Field("shutdownGracePeriodByPodPriority")
-	checkShutdownPeriod(config.ShutdownGracePeriod, grace)
-	checkShutdownPeriod(config.ShutdownGracePeriodCriticalPods, critical)
-	if !grace.Bad() && !critical.Bad() && config.ShutdownGracePeriodCriticalPods > config.ShutdownGracePeriod {
-		critical.Errorf("%s is longer than shutdownGracePeriod, which is %s", config.ShutdownGracePeriodCriticalPods,
-			config.ShutdownGracePeriod)
-	}
-	if len(config.ShutdownGracePeriodByPodPriority) > 0 && config.ShutdownGracePeriod > 0 {
-		by.Errorf("cannot be combined with shutdownGracePeriod: write only one of them")
-	}
+	isShort := func(d value.Duration) bool { return d > 0 && d < value.Duration(time.Second) }
+	const short = "must be 0s or at least 1s, not %s"
+	grace.ErrorIf(isShort(config.ShutdownGracePeriod), short, config.ShutdownGracePeriod)
+	critical.ErrorIf(isShort(config.ShutdownGracePeriodCriticalPods), short, config.ShutdownGracePeriodCriticalPods)
+	critical.ErrorIf(!grace.Bad() && !critical.Bad() &&
+		config.ShutdownGracePeriodCriticalPods > config.ShutdownGracePeriod,
+		"%s is longer than shutdownGracePeriod, which is %s", config.ShutdownGracePeriodCriticalPods,
+		config.ShutdownGracePeriod)
+	by.ErrorIf(len(config.ShutdownGracePeriodByPodPriority) > 0 && config.ShutdownGracePeriod > 0,
+		"cannot be combined with shutdownGracePeriod: write only one of them")
 	if !format.Fits(by) {
 		return
 	}
 	priorities := map[int32]bool{}
 	for i, p := range config.ShutdownGracePeriodByPodPriority {
-		seconds := by.Index(i).Field("shutdownGracePeriodSeconds")
-		if longest := int64(value.MaxDuration.Seconds()); p.ShutdownGracePeriodSeconds < 0 ||
-			p.ShutdownGracePeriodSeconds > longest {
-			seconds.Errorf("must be from 0 to %d, not %d", longest, p.ShutdownGracePeriodSeconds)
-		}
-		if priorities[p.Priority] {
-			by.Index(i).Field("priority").Errorf("%d is listed twice", p.Priority)
-		}
+		checkRange(by.Index(i).Field("shutdownGracePeriodSeconds"), p.ShutdownGracePeriodSeconds, 0, longestSeconds)
+		by.Index(i).Field("priority").ErrorIf(priorities[p.Priority], "%d is listed twice", p.Priority)
 		priorities[p.Priority] = true
 	}
 }
 
-// checkShutdownPeriod reports periods between 0s and 1s.
-func checkShutdownPeriod(d value.Duration, n *strict.Node) {
-	if d > 0 && d < value.Duration(time.Second) && !n.Bad() {
-		n.Errorf("must be 0s or at least 1s, not %s", d)
-	}
+// longestSeconds is the longest time that a file can contain, in seconds.
+const longestSeconds = int64(value.MaxDuration / time.Second)
+
+// checkRange reports a number that is too small or too large.
+func checkRange[N int | int64](n *strict.Node, number, least, most N) {
+	n.ErrorIf(number < least || number > most, "must be from %d to %d, not %d", least, most, number)
 }
 
 // checkGates reports feature gates that a version does not have, or that the simulator does not

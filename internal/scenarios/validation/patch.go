@@ -68,9 +68,8 @@ func (c *checker) checkPatched(p *format.PatchPod, w *workload, n *strict.Node) 
 		w.checkProbes(patched, n)
 	}
 	isNew := func(f string) bool { return !slices.Contains(w.Pod.Finalizers, f) }
-	if slices.ContainsFunc(patched.Finalizers, isNew) {
-		n.Find("metadata.finalizers").Errorf("a new finalizer is not supported yet: a patch can only remove finalizers")
-	}
+	n.Find("metadata.finalizers").ErrorIf(slices.ContainsFunc(patched.Finalizers, isNew),
+		"a new finalizer is not supported yet: a patch can only remove finalizers")
 }
 
 // checkProbes reports probes for which the programs of the scenario are not made: rules answer one
@@ -191,9 +190,8 @@ func checkStatus(p *format.PatchPod, n *strict.Node) {
 		return slices.Index(kubeletConditions, a.Type) - slices.Index(kubeletConditions, b.Type)
 	}
 	slices.SortFunc(rest.Conditions, byType)
-	if !reflect.DeepEqual(rest, &pod.Status) {
-		n.Field("status").Errorf("is supported only for conditions that the kubelet does not set")
-	}
+	n.Field("status").ErrorIf(!reflect.DeepEqual(rest, &pod.Status),
+		"is supported only for conditions that the kubelet does not set")
 }
 
 // checkCondition reports conditions that the API server rejects, and unknown condition statuses.

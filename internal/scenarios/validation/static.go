@@ -27,17 +27,16 @@ func (c *checker) checkStatic(w *workload, n *strict.Node) {
 	for _, e := range admission.ValidateStatic(w.Pod) {
 		w.errs.At(w.Pod, e.Field).Errorf("%s", e.Detail)
 	}
-	if uid := w.errs.At(w.Pod, "metadata.uid"); uid.Written() {
-		uid.Errorf("a static pod with its own UID is not supported yet: the kubelet derives the UID from the manifest")
-	}
+	uid := w.errs.At(w.Pod, "metadata.uid")
+	uid.ErrorIf(uid.Written(), "a static pod with its own UID is not supported yet: the kubelet derives the UID from "+
+		"the manifest")
 }
 
 // checkManifests reports target pods that are not static.
 func (c *checker) checkManifests(pod string, n *strict.Node) {
 	for _, w := range c.matching(pod) {
-		if !w.Spec.Static && !n.Bad() {
-			n.Errorf("needs a static pod, and %s has no static: true in spec.pods", w.Manifest.Name)
-		}
+		n.ErrorIf(!w.Spec.Static && !n.Bad(), "needs a static pod, and %s has no static: true in spec.pods",
+			w.Manifest.Name)
 	}
 }
 

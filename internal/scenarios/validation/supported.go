@@ -45,10 +45,9 @@ func (c *checker) checkRedirects(w *workload, containers *strict.Node) {
 			continue
 		}
 		for j, a := range listed.Answers {
-			if location := containers.Index(i).Field("answers").Index(j).
-				Field("location"); strings.HasPrefix(strings.ToLower(a.Location), "https:") && !location.Bad() {
-				location.Errorf("a redirect from HTTP/2 without TLS to https is not supported yet")
-			}
+			containers.Index(i).Field("answers").Index(j).Field("location").ErrorIf(
+				strings.HasPrefix(strings.ToLower(a.Location), "https:"),
+				"a redirect from HTTP/2 without TLS to https is not supported yet")
 		}
 	}
 }

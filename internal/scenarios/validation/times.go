@@ -11,16 +11,12 @@ import (
 
 // checkFor reports a length of time that can be 0s.
 func checkFor(d *value.Draw, n *strict.Node) {
-	if d != nil && !n.Bad() && d.Min <= 0 {
-		n.Errorf("must be longer than 0s, not %s", d)
-	}
+	n.ErrorIf(d != nil && d.Min <= 0, "must be longer than 0s, not %s", d)
 }
 
 // checkAt reports a time after the end of the run.
 func checkAt(n *strict.Node, at *value.Draw, duration value.Duration) {
-	if n.Written() && !n.Bad() && at.Min > duration.Time() {
-		n.Errorf("%s is after the end of the run at %s", at, duration)
-	}
+	n.ErrorIf(n.Written() && at.Min > duration.Time(), "%s is after the end of the run at %s", at, duration)
 }
 
 // maxDelay is the limit for one call.
@@ -29,19 +25,14 @@ const maxDelay = time.Hour
 // podDelays are the delays of calls that apply to a pod. The image calls name the pod, not the
 // container.
 var podDelays = []string{"set", "runPodSandbox", "stopPodSandbox", "removePodSandbox", "listPodSandbox",
-	"podSandboxStatus",
-	"listContainers", "imageStatus", "imagePull", "volumeMount", "apiGet", "apiPatch", "apiDelete"}
+	"podSandboxStatus", "listContainers", "imageStatus", "imagePull", "volumeMount", "apiGet", "apiPatch", "apiDelete"}
 
 // checkDelays reports delays above the limit, and an unknown set.
 func checkDelays(n *strict.Node, delays *format.Delays) {
 	if delays == nil {
 		return
 	}
-	if set := n.Field("set"); set.Written() && !set.Bad() {
-		if _, err := format.DelaySet(delays.Set); err != nil {
-			set.Errorf("%s", err)
-		}
-	}
+	checkSet(n.Field("set"), delays.Set)
 	for i := range n.Keys {
 		var d value.Draw
 		if err := d.UnmarshalText([]byte(n.Items[i].Value)); err == nil && d.Max > maxDelay {
@@ -50,12 +41,19 @@ func checkDelays(n *strict.Node, delays *format.Delays) {
 	}
 }
 
+// checkSet reports an unknown set of delays.
+func checkSet(n *strict.Node, name string) {
+	if n.Written() {
+		_, err := format.DelaySet(name)
+		n.ErrorIf(err != nil, "%v", err)
+	}
+}
+
 // checkContainerDelays also reports delays of calls that do not apply to a container.
 func checkContainerDelays(n *strict.Node, delays *format.Delays) {
 	checkDelays(n, delays)
 	for i, key := range n.Keys {
-		if slices.Contains(podDelays, key.Name) {
-			n.Items[i].Errorf("does not apply to a container: set it in the delays of the pod or of the scenario")
-		}
+		n.Items[i].ErrorIf(slices.Contains(podDelays, key.Name),
+			"does not apply to a container: set it in the delays of the pod or of the scenario")
 	}
 }

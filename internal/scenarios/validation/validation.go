@@ -72,9 +72,7 @@ func CheckWorkload(s *plan.Scenario, m *manifests.Object, entry *strict.Node, ve
 func (c *checker) check() {
 	c.checkMetadata()
 	if c.spec.Kind != strict.Mapping {
-		if !c.spec.Bad() {
-			c.spec.Errorf("is required")
-		}
+		c.spec.ErrorIf(!c.spec.Bad(), "is required")
 		return
 	}
 	c.checkRun()
@@ -110,9 +108,7 @@ func (c *checker) checkMetadata() {
 // checkRun checks the duration, the seeds and the versions.
 func (c *checker) checkRun() {
 	s := &c.scenario.Spec
-	if n := c.spec.Field("duration"); s.Duration == 0 && !n.Bad() {
-		n.Errorf("must be longer than 0s")
-	}
+	c.spec.Field("duration").ErrorIf(s.Duration == 0, "must be longer than 0s")
 	if s.Seeds != nil && !c.spec.Field("seeds").Bad() {
 		switch n := c.spec.Field("seeds"); {
 		case s.Seeds.Min == value.OpenMin || s.Seeds.Max == value.OpenMax:
