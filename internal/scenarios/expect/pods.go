@@ -3,8 +3,8 @@ package expect
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/trace"
 )
@@ -46,20 +46,13 @@ func (c *checker) checkPodCount(e *format.Expect, keys []string, f *failures) {
 // podCountWords says how many pods are good, and names the good pods or the bad pods, whichever are
 // fewer.
 func podCountWords(good, bad []string) string {
+	const few = 6
 	text := fmt.Sprintf("%d of %d pods", len(good), len(good)+len(bad))
 	switch {
 	case len(good) == 0 || len(bad) == 0:
 		return text
 	case len(bad) < len(good):
-		return text + " (all but " + names(bad) + ")"
+		return text + " (all but " + printable.Some(bad, few) + ")"
 	}
-	return text + " (" + names(good) + ")"
-}
-
-func names(pods []string) string {
-	const few = 6
-	if more := len(pods) - few; more > 1 {
-		return strings.Join(pods[:few], ", ") + fmt.Sprintf(" and %d more", more)
-	}
-	return strings.Join(pods, ", ")
+	return text + " (" + printable.Some(good, few) + ")"
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/podutil"
+	"probesim.dev/scenarios/format"
 )
 
 // HiddenBy returns the index of a later rule that answers whenever a rule could, so that the rule
@@ -25,19 +27,14 @@ func answersAll(later, r *fakeruntime.Rule) bool {
 	if r.Exit != nil || r.Refuse || later.Chance != nil || r.Listens != nil && later.Listens == nil {
 		return false
 	}
-	answers := 0
-	for _, pair := range [][2]*fakeruntime.Series{
-		{r.Liveness, later.Liveness}, {r.Readiness, later.Readiness}, {r.Startup, later.Startup},
-		{r.Probes, later.Probes}, {r.PostStart, later.PostStart}, {r.PreStop, later.PreStop},
-	} {
-		if pair[0] != nil {
-			answers++
-			if pair[1] == nil {
-				return false
-			}
+	own, theirs, answers := answersOf(r), answersOf(later), false
+	for _, key := range slices.Concat(format.ProbeKeys, podutil.HookKeys, []string{"probes"}) {
+		if *own[key] != nil && *theirs[key] == nil {
+			return false
 		}
+		answers = answers || *own[key] != nil
 	}
-	return answers > 0
+	return answers
 }
 
 // covers reports whether a range contains all integers of another one.

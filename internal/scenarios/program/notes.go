@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 )
@@ -89,7 +89,7 @@ func firstDifference(rules []fakeruntime.Rule, p, q string) int {
 // answersOf returns the answers of a rule by the names of probes and hooks.
 func answersOf(r *fakeruntime.Rule) map[string]**fakeruntime.Series {
 	return map[string]**fakeruntime.Series{"liveness": &r.Liveness, "readiness": &r.Readiness, "startup": &r.Startup,
-		"postStart": &r.PostStart, "preStop": &r.PreStop}
+		"postStart": &r.PostStart, "preStop": &r.PreStop, "probes": &r.Probes}
 }
 
 // UnknownPort is the name of a port that a container does not have. Requests to the port are never
@@ -104,10 +104,7 @@ type UnknownPort struct {
 
 // UnknownPorts returns the unknown ports that the probes and hooks of a container ask.
 func UnknownPorts(c *v1.Container) []UnknownPort {
-	var known []string
-	for _, port := range c.Ports {
-		known = append(known, port.Name)
-	}
+	known := printable.Words(c.Ports, func(p v1.ContainerPort) string { return p.Name })
 	var list []UnknownPort
 	for _, r := range podutil.Requests(c) {
 		h := podutil.HandlerOf(r.ProbeHandler)
@@ -131,13 +128,13 @@ func (p *UnknownPort) PreventsReady() bool {
 
 // Note returns the note about the port, without its position.
 func (p *UnknownPort) Note(c *v1.Container) string {
-	asking, ask := p.Keys[0], "asks"
-	if last := len(p.Keys) - 1; last > 0 {
-		asking, ask = strings.Join(p.Keys[:last], ", ")+" and "+p.Keys[last], "ask"
+	ask := "asks"
+	if len(p.Keys) > 1 {
+		ask = "ask"
 	}
 	text := fmt.Sprintf("%s of %s %s a port named %s, which the container does not have%s: each request ends with an "+
 		"error",
-		asking, c.Name, ask, strict.Quote(p.Name), strict.DidYouMean(p.Name, p.Known))
+		printable.And(p.Keys), c.Name, ask, strict.Quote(p.Name), strict.DidYouMean(p.Name, p.Known))
 	switch {
 	case p.PreventsReady():
 		text += ", and the container never becomes Ready"
