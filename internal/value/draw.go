@@ -1,6 +1,7 @@
 package value
 
 import (
+	"cmp"
 	"fmt"
 
 	"probesim.dev/internal/strict"
@@ -12,7 +13,7 @@ type Draw Interval
 
 // UnmarshalText parses a draw.
 func (d *Draw) UnmarshalText(text []byte) error {
-	lo, hi, err := parseRange(string(text), OpenMinTime, OpenMaxTime, ParseDuration)
+	lo, hi, err := parseRange(string(text), OpenMinTime, OpenMaxTime, ParseDuration, cmp.Compare)
 	if err != nil {
 		return err
 	}
