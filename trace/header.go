@@ -1,6 +1,6 @@
 package trace
 
-import "strconv"
+import "encoding/json"
 
 // Header identifies the run of the records that follow it in a file with several runs. It is a JSON
 // object with the only field run. A file with a single run has no header.
@@ -15,13 +15,11 @@ type Header struct {
 // AppendHeader appends the header to dst as one JSON object, without a newline, and returns the
 // extended slice.
 func AppendHeader(dst []byte, h *Header) []byte {
-	dst = appendText(dst, `{"run":{"scenario":`, h.Scenario)
-	dst = appendText(dst, `,"kubernetes":`, h.Kubernetes)
-	if h.Seed != nil {
-		dst = appendInt(dst, `,"seed":`, *h.Seed)
+	text, err := json.Marshal(struct {
+		Run *Header `json:"run"`
+	}{h})
+	if err != nil {
+		panic(err) // a header has no value that JSON lacks
 	}
-	dst = appendText(dst, `,"file":`, h.File)
-	dst = append(dst, `,"line":`...)
-	dst = strconv.AppendInt(dst, int64(h.Line), 10)
-	return append(dst, "}}"...)
+	return append(dst, text...)
 }
