@@ -341,7 +341,8 @@ func (n *Node) PatchPodStatus(namespace, name string, patch []byte) error {
 
 // AddEphemeralContainer adds an ephemeral container to a pod through the API now, as kubectl debug
 // does. The program says how the container behaves. It returns a NotFound error if the API does not
-// have the pod, an Invalid error that lists all invalid fields, and an error if the program is invalid.
+// have the pod, an Invalid error that lists all invalid fields, and an error if the program is
+// invalid.
 func (n *Node) AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer,
 	program fakeruntime.ContainerConfig) error {
 	return n.change(func() error {

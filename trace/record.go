@@ -149,7 +149,7 @@ type Record struct {
 	GraceSeconds int64         `json:"graceSeconds"` // grace period of a ContainerStopping
 	ExitCode     int32         `json:"exitCode"`
 	Type         string        `json:"type"` // Normal or Warning, of an Event
-	Reason       string        `json:"reason"`
+	Reason       string        `json:"-"`    // reason in a file, where a status has one, too
 	Message      string        `json:"message"`
 	Status       *PodStatus    `json:"-"` // of a StatusPatched; nil counts as the zero status
 	// of a record of the control plane, and of a PodAdded of a pod with an owner; nil otherwise

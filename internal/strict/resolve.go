@@ -63,7 +63,7 @@ func keyName(y *yaml.Node) (string, bool) {
 	if err != nil || json.Unmarshal(data, &object) != nil || len(object) != 1 {
 		return "", false
 	}
-	return slices.Collect(maps.Keys(object))[0], true
+	return slices.Sorted(maps.Keys(object))[0], true
 }
 
 // number returns the node as a number of JSON. It returns false if the node is not a number that

@@ -44,7 +44,8 @@ func (s *Scenario) PodKeys(name string, seen []string) []string {
 	})
 }
 
-// namesOf returns the names that a name stands for, without one that is no range, which is reported.
+// namesOf returns the names that a name stands for, without one that is no range, which is
+// reported.
 func namesOf(name string) []string { return slices.DeleteFunc(format.NamesOf(name), format.IsRange) }
 
 // PodCount returns the number of pods that a name matches.

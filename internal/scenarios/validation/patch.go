@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/scenarios/program"
@@ -210,6 +211,92 @@ func conditionNode(list *strict.Node, t v1.PodConditionType) *strict.Node {
 	for i, item := range list.Items {
 		if item.Field("type").Value == string(t) {
 			return list.Index(i)
+		}
+	}
+	return list
+}
+
+// checkResize applies the patch to the pods in their initial state. It does not consider what other
+// steps change before.
+func (c *checker) checkResize(r *format.Resize, n *strict.Node) {
+	switch {
+	case n.Bad():
+		return
+	case r.Spec == nil:
+		n.Errorf("changes nothing: write the resources of containers under spec")
+		return
+	}
+	for _, p := range c.profiles() {
+		if !p.ResizesAreQueued {
+			n.Errorf("the kubelet of %s resizes pods by other rules, which are not simulated: write later versions "+
+				"in kubernetesVersions", p.Version)
+			return
+		}
+	}
+	for _, w := range c.matching(r.Pod) {
+		for _, p := range c.profiles() {
+			if !n.Bad() && c.withinLimits(w, n) {
+				w.checkResize(r, p, n)
+			}
+		}
+	}
+}
+
+func (w *workload) checkResize(r *format.Resize, p profile.Profile, n *strict.Node) {
+	before := w.NewPod(0)
+	admission.Default(before)
+	patched := merge(before, r.JSON(), n)
+	if patched == nil {
+		return
+	}
+	admission.Default(patched)
+	known := admission.Validate(before) // errors of the manifest, reported there
+	isKnown := func(e *field.Error) bool {
+		return slices.ContainsFunc(known, func(k *field.Error) bool { return k.Error() == e.Error() })
+	}
+	report(n, patched, slices.DeleteFunc(admission.ValidateResize(p, patched, before), isKnown))
+}
+
+// checkDebug reports fields that an ephemeral container cannot have. It does not consider what
+// patches change before.
+func (c *checker) checkDebug(d *format.Debug, n *strict.Node) {
+	container := n.Field("container")
+	switch {
+	case n.Bad():
+		return
+	case !container.Written():
+		container.Errorf("is required: the ephemeral container, with a name and an image")
+		return
+	}
+	for _, w := range c.matching(d.Pod) {
+		if !container.Bad() {
+			w.checkDebug(d, n)
+		}
+	}
+}
+
+func (w *workload) checkDebug(d *format.Debug, n *strict.Node) {
+	pod := w.NewPod(0)
+	for _, other := range w.debugged {
+		pod.Spec.EphemeralContainers = append(pod.Spec.EphemeralContainers, other.Container)
+	}
+	container := d.Container.DeepCopy()
+	admission.DefaultEphemeral(container)
+	for _, e := range admission.ValidateEphemeral(pod, container, field.NewPath("container")) {
+		n.Find(e.Field).Errorf("%s", e.ErrorBody())
+	}
+	w.debugged = append(w.debugged, d)
+}
+
+// ephemeral returns the ephemeral containers that steps add to the pods of the workload.
+func (c *checker) ephemeral(w *workload) []*v1.Container {
+	var list []*v1.Container
+	for _, s := range c.scenario.Spec.Steps {
+		if s == nil || s.Debug == nil {
+			continue
+		}
+		if w.isAny(s.Debug.Pod) {
+			list = append(list, (*v1.Container)(&s.Debug.Container.EphemeralContainerCommon))
 		}
 	}
 	return list

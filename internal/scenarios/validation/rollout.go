@@ -111,9 +111,7 @@ func (c *checker) admit(d *appsv1.Deployment, n *strict.Node) *appsv1.Deployment
 		return admitted
 	}
 	for _, cause := range causesOf(err) {
-		if !strings.HasPrefix(cause.Field, "spec.template") {
-			n.Find(cause.Field).Errorf("%s", cause.Message)
-		}
+		n.Find(cause.Field).ErrorIf(!strings.HasPrefix(cause.Field, "spec.template"), "%s", cause.Message)
 	}
 	return nil
 }
@@ -129,9 +127,8 @@ func causesOf(err error) []metav1.StatusCause {
 // deployment returns the Deployment that a step names, or nil after reporting why there is none.
 func (c *checker) deployment(name string, n *strict.Node) *workload {
 	if !c.controlled() {
-		if !c.spec.Field("controlPlane").Bad() {
-			n.Errorf("needs controlPlane: write controlPlane: {} in spec, which turns the controllers on")
-		}
+		n.ErrorIf(!c.spec.Field("controlPlane").Bad(),
+			"needs controlPlane: write controlPlane: {} in spec, which turns the controllers on")
 		return nil
 	}
 	field := n.Field("workload")

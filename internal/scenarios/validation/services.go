@@ -184,7 +184,8 @@ func (c *checker) checkRouter(r *format.Router, n *strict.Node) {
 // checkTraffic checks a stream of requests.
 func (c *checker) checkTraffic(t *format.Traffic, n *strict.Node) {
 	const most = 1_000_000
-	n.Field("rps").ErrorIf(t.RPS < 1 || t.RPS > most, "is required: the number of requests a second, from 1 to %d", most)
+	n.Field("rps").ErrorIf(t.RPS < 1 || t.RPS > most,
+		"is required: the number of requests a second, from 1 to %d", most)
 	s := c.serviceNamed(t.Service, n.Field("service"))
 	if s == nil {
 		return

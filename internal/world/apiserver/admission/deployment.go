@@ -88,7 +88,8 @@ func validateRollout(s scope, spec *appsv1.DeploymentSpec) {
 }
 
 func validateStrategy(s scope, strategy *appsv1.DeploymentStrategy) {
-	oneOf(s.at("type"), strategy.Type, appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType)
+	oneOf(s.at("type"), strategy.Type, appsv1.RecreateDeploymentStrategyType,
+		appsv1.RollingUpdateDeploymentStrategyType)
 	if s = s.at("rollingUpdate"); strategy.Type != appsv1.RollingUpdateDeploymentStrategyType {
 		s.forbid(strategy.Type == appsv1.RecreateDeploymentStrategyType && strategy.RollingUpdate != nil,
 			"may not be specified when strategy `type` is 'Recreate'")

@@ -66,7 +66,8 @@ func ValidateEphemeral(pod *v1.Pod, c *v1.EphemeralContainer, path *field.Path) 
 		validateResizePolicy(s.at("resizePolicy"), common, pod.Spec.RestartPolicy)
 		for f, value := range reflect.ValueOf(c.EphemeralContainerCommon).Fields() {
 			s.at(string(unicode.ToLower(rune(f.Name[0])))+f.Name[1:]).forbid(
-				!slices.Contains(ephemeralFields, f.Name) && !value.IsZero(), "cannot be set for an Ephemeral Container")
+				!slices.Contains(ephemeralFields, f.Name) && !value.IsZero(),
+				"cannot be set for an Ephemeral Container")
 		}
 	})
 }

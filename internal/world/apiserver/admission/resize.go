@@ -104,7 +104,7 @@ func resizeInitContainer(spec, s scope, p profile.Profile, c, old *v1.Container)
 // validateContainerResize reports requests and limits that are gone. (function of that name)
 func validateContainerResize(s scope, c, old *v1.Container) {
 	check := func(name string, now, was v1.ResourceList) {
-		gone := slices.ContainsFunc(slices.Collect(maps.Keys(was)),
+		gone := slices.ContainsFunc(slices.Sorted(maps.Keys(was)),
 			func(resource v1.ResourceName) bool { _, kept := now[resource]; return !kept })
 		s.at(name).forbid(gone, "resource "+name+" cannot be removed")
 	}

@@ -57,9 +57,9 @@ func validateUpdate(s scope, p profile.Profile, pod, old *v1.Pod) {
 			"ephemeral ones", what))
 }
 
-// validateProbeUpdate checks the probes of a container that an update changes, and sets them to what
-// they were. The probes of a pod can change while it runs, but not those of a static pod, which come
-// from its manifest (keps/sig-node/6318-mutable-container-probes/README.md in
+// validateProbeUpdate checks the probes of a container that an update changes, and sets them to
+// what they were. The probes of a pod can change while it runs, but not those of a static pod,
+// which come from its manifest (keps/sig-node/6318-mutable-container-probes/README.md in
 // kubernetes/enhancements#6323, not compared).
 func validateProbeUpdate(s scope, p profile.Profile, c, old *v1.Container, pod *v1.Pod) {
 	for _, probe := range []struct {

@@ -88,9 +88,9 @@ func (s *Store) replace(kind Kind, o Object, prepare func(kind Kind, stored, o O
 	return s.put(kind, o), nil
 }
 
-// counted are the parts whose changes are generations of an object: the spec of a Deployment, and its
-// annotations, which its ReplicaSets copy; the spec of a ReplicaSet; all of an EndpointSlice but its
-// metadata, and its labels (PrepareForUpdate in pkg/registry/apps/deployment/strategy.go,
+// counted are the parts whose changes are generations of an object: the spec of a Deployment, and
+// its annotations, which its ReplicaSets copy; the spec of a ReplicaSet; all of an EndpointSlice
+// but its metadata, and its labels (PrepareForUpdate in pkg/registry/apps/deployment/strategy.go,
 // apps/replicaset/strategy.go and discovery/endpointslice/strategy.go at v1.37.0).
 var counted = map[Kind][]string{
 	Deployments: {"Spec", "Annotations"}, ReplicaSets: {"Spec"},
@@ -123,8 +123,8 @@ func prepareStatus(kind Kind, stored, o Object) bool {
 	return !equalIn(stored, o, "Status")
 }
 
-// part returns a part of an object by the name of its field, such as Spec; invalid if the object has
-// none.
+// part returns a part of an object by the name of its field, such as Spec; invalid if the object
+// has none.
 func part(o Object, name string) reflect.Value { return reflect.ValueOf(o).Elem().FieldByName(name) }
 
 // keep sets a part of an object, if it has one, to what is stored.
