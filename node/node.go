@@ -289,8 +289,7 @@ func (n *Node) AddAdmitted(pod *v1.Pod, program fakeruntime.Pod) error {
 	})
 }
 
-// checkProgram returns an error if the program does not fit the pod, or if the pod has an image
-// that is not supported.
+// checkProgram returns an error if the program does not fit the pod.
 func (n *Node) checkProgram(pod *v1.Pod, program fakeruntime.Pod) error {
 	if err := program.Validate(); err != nil {
 		return err
@@ -300,20 +299,7 @@ func (n *Node) checkProgram(pod *v1.Pod, program fakeruntime.Pod) error {
 			return fmt.Errorf("the program has a container %q, which pod %s does not have", name, pod.Name)
 		}
 	}
-	for c := range podutil.Containers(&pod.Spec) {
-		if err := checkImage(c.Name, c.Image); err != nil {
-			return err
-		}
-	}
 	return nil
-}
-
-func checkImage(container, image string) error {
-	if image == "" || admission.IsImage(image) {
-		return nil
-	}
-	return fmt.Errorf("container %q: the image %q is not a valid reference; such images are not supported", container,
-		image)
 }
 
 // addProgram adds the program of a pod to the runtime.
@@ -355,16 +341,13 @@ func (n *Node) PatchPodStatus(namespace, name string, patch []byte) error {
 
 // AddEphemeralContainer adds an ephemeral container to a pod through the API now, as kubectl debug
 // does. The program says how the container behaves. It returns a NotFound error if the API does not
-// have the pod, an Invalid error that lists all invalid fields, and an error if the image is not a
-// valid reference or the program is invalid.
+// have the pod, an Invalid error that lists all invalid fields, and an error if the program is
+// invalid.
 func (n *Node) AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer,
 	program fakeruntime.ContainerConfig) error {
 	return n.change(func() error {
 		if err := (fakeruntime.Pod{Containers: map[string]fakeruntime.ContainerConfig{c.Name: program}}).
 			Validate(); err != nil {
-			return err
-		}
-		if err := checkImage(c.Name, c.Image); err != nil {
 			return err
 		}
 		if err := n.changePod(namespace, name, "debug", c.Name,

@@ -103,12 +103,12 @@ func TestAddPodErrors(t *testing.T) {
 				"mirror pods"},
 		},
 		{
-			name: "an invalid image reference", pod: func() *v1.Pod {
+			name: "an invalid image reference", is: apierrors.IsInvalid, pod: func() *v1.Pod {
 				pod := web()
 				pod.Spec.Containers[0].Image = "We b"
 				return pod
 			},
-			texts: []string{`container "app"`, `"We b"`},
+			texts: []string{"spec.containers[0].image", `"We b"`},
 		},
 		{
 			name: "a program for an unknown container", pod: web,

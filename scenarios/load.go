@@ -252,3 +252,21 @@ func (l *loader) manifestFile(f *manifests.Objects, n *strict.Node, name string)
 	l.files[full] = l.parse(full, data)
 	return l.files[full]
 }
+
+// Source is a file in memory.
+type Source struct {
+	Name string
+	Data []byte
+}
+
+// readInstead reads the workloads that stand for others.
+func (l *loader) readInstead(files []Source) {
+	var list []*manifests.Object
+	for _, s := range files {
+		list = append(list, l.parse(s.Name, s.Data).Manifests...)
+	}
+	for _, m := range list {
+		m.Load()
+	}
+	l.instead = list
+}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"probesim.dev/sim/virtual"
 )
@@ -17,33 +16,12 @@ const MaxLine = 4 << 20
 
 // line is the JSON form of a record of any kind, or of a header.
 type line struct {
-	Step      int64  `json:"step"`
-	T         *int64 `json:"t"`
-	Kind      Kind   `json:"kind"`
-	Cause     int64  `json:"cause"`
-	Pod       string `json:"pod"`
-	Container string `json:"container"`
-	Instance  int    `json:"instance"`
-
-	Probe        Probe  `json:"probe"`
-	Result       Result `json:"result"`
-	Took         int64  `json:"took"`
-	GraceSeconds int64  `json:"graceSeconds"`
-	ExitCode     int32  `json:"exitCode"`
-	Type         string `json:"type"`
-	Reason       string `json:"reason"`
-	Message      string `json:"message"`
-
-	Phase           string            `json:"phase"`
-	Initialized     bool              `json:"initialized"`
-	ContainersReady bool              `json:"containersReady"`
-	Ready           bool              `json:"ready"`
-	Containers      []ContainerStatus `json:"containers"`
-	Details         *PodDetails       `json:"details"`
-
+	Record
+	PodStatus
 	Object
-
-	Run *Header `json:"run"`
+	T      *virtual.Time `json:"t"`
+	Reason string        `json:"reason"` // of the record, or of the status
+	Run    *Header       `json:"run"`
 }
 
 // record returns the record, or an error if it has no kind or no t. Unknown fields are ignored, so
@@ -55,28 +33,14 @@ func (l *line) record() (Record, error) {
 	case l.T == nil:
 		return Record{}, fmt.Errorf("%s record has no t", l.Kind)
 	}
-	return l.fields(), nil
-}
-
-func (l *line) fields() Record {
-	r := Record{
-		Step: l.Step, T: virtual.Time(*l.T), Kind: l.Kind, Cause: l.Cause,
-		Pod: l.Pod, Container: l.Container, Instance: l.Instance,
-		Probe: l.Probe, Result: l.Result, Took: time.Duration(l.Took),
-		GraceSeconds: l.GraceSeconds, ExitCode: l.ExitCode,
-		Type: l.Type, Reason: l.Reason, Message: l.Message,
-	}
-	if l.Name != "" {
+	r := l.Record
+	if r.T = *l.T; l.Name != "" {
 		r.Object = &l.Object
 	}
-	if l.Kind == StatusPatched {
-		r.Reason = "" // belongs to the status
-		r.Status = &PodStatus{
-			Phase: l.Phase, Reason: l.Reason, Initialized: l.Initialized,
-			ContainersReady: l.ContainersReady, Ready: l.Ready, Containers: l.Containers, Details: l.Details,
-		}
+	if r.Reason = l.Reason; l.Kind == StatusPatched {
+		l.PodStatus.Reason, r.Reason, r.Status = l.Reason, "", &l.PodStatus
 	}
-	return r
+	return r, nil
 }
 
 // Reader reads records from a file with one JSON object on each line. It skips empty lines.

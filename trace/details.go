@@ -3,6 +3,7 @@ package trace
 import (
 	"encoding/json"
 
+	"probesim.dev/internal/lists"
 	"probesim.dev/sim/virtual"
 )
 
@@ -41,12 +42,7 @@ type Termination struct {
 
 // Condition returns the condition of a type, or nil.
 func (d *PodDetails) Condition(conditionType string) *Condition {
-	for i := range d.Conditions {
-		if d.Conditions[i].Type == conditionType {
-			return &d.Conditions[i]
-		}
-	}
-	return nil
+	return lists.Find(d.Conditions, func(x *Condition) bool { return x.Type == conditionType })
 }
 
 // appendDetails appends the details of a pod or container, if it has any.

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"encoding/json"
 	"strconv"
 	"unicode/utf8"
 )
@@ -230,4 +231,26 @@ func appendEscaped(dst []byte, c byte) []byte {
 		return utf8.AppendRune(dst, utf8.RuneError)
 	}
 	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+}
+
+// Header identifies the run of the records that follow it in a file with several runs. It is a JSON
+// object with the only field run. A file with a single run has no header.
+type Header struct {
+	Scenario   string `json:"scenario"`
+	Kubernetes string `json:"kubernetes"`     // version, for example v1.37
+	Seed       *int64 `json:"seed,omitempty"` // nil for a run without a seed
+	File       string `json:"file"`           // scenario file
+	Line       int    `json:"line"`           // line on which the scenario starts
+}
+
+// AppendHeader appends the header to dst as one JSON object, without a newline, and returns the
+// extended slice.
+func AppendHeader(dst []byte, h *Header) []byte {
+	text, err := json.Marshal(struct {
+		Run *Header `json:"run"`
+	}{h})
+	if err != nil {
+		panic(err) // a header has no value that JSON lacks
+	}
+	return append(dst, text...)
 }

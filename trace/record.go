@@ -134,25 +134,26 @@ const (
 // Record is one entry of a trace. Its Kind determines which of the later fields are set; see the
 // constants of Kind.
 type Record struct {
-	Step  int64        // number of the record in its run, starting at 1
-	T     virtual.Time // virtual time since t=0 of the scenario; may be negative
-	Kind  Kind
-	Cause int64 // Step of an earlier record that caused this one; 0 if unknown
+	Step  int64        `json:"step"` // number of the record in its run, starting at 1
+	T     virtual.Time `json:"t"`    // virtual time since t=0 of the scenario; may be negative
+	Kind  Kind         `json:"kind"`
+	Cause int64        `json:"cause"` // Step of an earlier record that caused this one; 0 if unknown
 
-	Pod       string // namespace/name; empty for records about the node
-	Container string // container name; empty for records about a pod
-	Instance  int    // 0 for the first run of the container, 1 after the first restart
+	Pod       string `json:"pod"`       // namespace/name; empty for records about the node
+	Container string `json:"container"` // container name; empty for records about a pod
+	Instance  int    `json:"instance"`  // 0 for the first run of the container, 1 after the first restart
 
-	Probe        Probe
-	Result       Result
-	Took         time.Duration // duration of the probe run, call or other action that ends at T
-	GraceSeconds int64         // grace period of a ContainerStopping
-	ExitCode     int32
-	Type         string // Normal or Warning, of an Event
-	Reason       string
-	Message      string
-	Status       *PodStatus // of a StatusPatched; nil counts as the zero status
-	Object       *Object    // of a record of the control plane, and of a PodAdded of a pod with an owner; nil otherwise
+	Probe        Probe         `json:"probe"`
+	Result       Result        `json:"result"`
+	Took         time.Duration `json:"took"`         // duration of the probe run, call or other action that ends at T
+	GraceSeconds int64         `json:"graceSeconds"` // grace period of a ContainerStopping
+	ExitCode     int32         `json:"exitCode"`
+	Type         string        `json:"type"` // Normal or Warning, of an Event
+	Reason       string        `json:"-"`    // reason in a file, where a status has one, too
+	Message      string        `json:"message"`
+	Status       *PodStatus    `json:"-"` // of a StatusPatched; nil counts as the zero status
+	// of a record of the control plane, and of a PodAdded of a pod with an owner; nil otherwise
+	Object *Object `json:"-"`
 }
 
 // PodStatus is the part of the pod status in the API server that traces contain. Records share

@@ -9,6 +9,7 @@ import (
 	"probesim.dev/conformance/compare"
 	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/internal/answers/shrink"
+	"probesim.dev/internal/lists"
 	"probesim.dev/internal/proof/random"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
@@ -44,12 +45,7 @@ func faultOfSeed(seed int, why string) seedResult { return seedResult{Seed: seed
 
 // difference returns the first run that differs, or nil.
 func (r *seedResult) difference() *runResult {
-	for i := range r.Runs {
-		if !r.Runs[i].Equal {
-			return &r.Runs[i]
-		}
-	}
-	return nil
+	return lists.Find(r.Runs, func(x *runResult) bool { return !x.Equal })
 }
 
 // compareSeed compares runs of the random scenario of a seed. The seed also draws the kubelet's

@@ -12,7 +12,7 @@ import (
 // subpackages, and nothing else of this module. An entry also covers the packages below it without
 // their own entry.
 var layers = [][]string{
-	{"sim/virtual", "internal/printable", "internal/input", "internal/githubrunner", "internal/long",
+	{"sim/virtual", "internal/lists", "internal/printable", "internal/input", "internal/githubrunner", "internal/long",
 		"internal/runner/cleanup"},
 	{"internal/queue", "internal/strict", "internal/show/document", "sim/choose", "sim/limit",
 		"trace", "kube", "internal/podutil"},
@@ -121,7 +121,7 @@ var leaves = map[string][]string{
 		"k8s.io/apimachinery/pkg/api/errors",
 		"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/runtime", "k8s.io/apimachinery/pkg/types",
 	},
-	"trace":            {module + "/sim/virtual", module + "/internal/printable"},
+	"trace":            {module + "/sim/virtual", module + "/internal/lists", module + "/internal/printable"},
 	"kube/profile":     {"k8s.io/apimachinery/pkg/util/version"},
 	"internal/podutil": {"k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/util/intstr"},
 	"fakeruntime":      {module + "/sim/virtual", module + "/trace"},

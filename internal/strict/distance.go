@@ -45,16 +45,15 @@ func ThereAre(known []string) string {
 			words = append(words, word)
 		}
 	}
-	last := len(words) - 1
 	switch {
-	case last < 0:
+	case len(words) == 0:
 		return ""
-	case last == 0:
+	case len(words) == 1:
 		return "; there is only " + words[0]
 	case len(words) > maxListed:
 		return "; there are " + strings.Join(words[:maxListed], ", ") + ", and others"
 	}
-	return "; there are " + strings.Join(words[:last], ", ") + " and " + words[last]
+	return "; there are " + printable.And(words)
 }
 
 func didYouMean(word string) string {

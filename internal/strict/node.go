@@ -182,6 +182,13 @@ func (n *Node) Errorf(format string, args ...any) {
 	}
 }
 
+// ErrorIf reports an error in the node if something is wrong.
+func (n *Node) ErrorIf(wrong bool, format string, args ...any) {
+	if wrong {
+		n.Errorf(format, args...)
+	}
+}
+
 // KeyErrorf reports an error in key i of a mapping, as Errorf does for the value of the key.
 func (n *Node) KeyErrorf(i int, format string, args ...any) {
 	if item := n.Items[i]; !item.Unread() {

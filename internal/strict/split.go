@@ -17,52 +17,30 @@ func split(data []byte) []part {
 		return []part{{text: data, directives: bytes.Count(data, []byte("%"))}} // UTF-16
 	}
 	var parts []part
-	current, begun, lines := part{}, false, 0
-	end := func(at int) {
+	current, begun, at, lines := part{}, false, 0, 0
+	end := func() {
 		current.text = data[:at]
 		parts = append(parts, current)
-		data, begun = data[at:], false
+		data, begun, at = data[at:], false, 0
 		current = part{lines: lines}
 	}
-	for at := 0; at < len(data); {
-		next := at + lineEnd(data[at:])
-		line := data[at:next]
+	for line := range bytes.Lines(data) {
+		start := isMarker(line, "---")
+		if start && begun {
+			end()
+		}
+		at, lines = at+len(line), lines+1
 		switch {
-		case isMarker(line, "---"):
-			if begun {
-				end(at)
-				at, next = 0, len(line)
-			}
-			begun = true
-		case isMarker(line, "..."):
-			if begun {
-				lines++
-				end(next)
-				at = 0
-				continue
-			}
-		case !isBetween(line):
+		case begun && isMarker(line, "..."):
+			end()
+		case start || !isBetween(line):
 			begun = true
 		case !begun && line[0] == '%':
 			current.directives++
 		}
-		lines++
-		at = next
 	}
 	current.text = data
 	return append(parts, current)
-}
-
-// lineEnd returns the end of the first line of data, after its line break.
-func lineEnd(data []byte) int {
-	end := bytes.IndexAny(data, "\r\n")
-	switch {
-	case end < 0:
-		return len(data)
-	case data[end] == '\r' && end+1 < len(data) && data[end+1] == '\n':
-		return end + 2
-	}
-	return end + 1
 }
 
 func isMarker(line []byte, marker string) bool {
@@ -70,9 +48,9 @@ func isMarker(line []byte, marker string) bool {
 	return is && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
 }
 
-// isBetween reports whether a line can come before a document: a blank line, a comment or a
-// directive.
+// isBetween reports whether a line can come before a document: a blank line, a comment, a directive
+// or the end of another one.
 func isBetween(line []byte) bool {
 	trimmed := bytes.TrimSpace(line)
-	return len(trimmed) == 0 || trimmed[0] == '#' || line[0] == '%'
+	return len(trimmed) == 0 || trimmed[0] == '#' || line[0] == '%' || isMarker(line, "...")
 }

@@ -66,7 +66,7 @@ func TestSplit(t *testing.T) {
 		"a\n":                           "0a\n",
 		"a\n---\nb\n":                   "0a\n|1---\nb\n",
 		"---\n---\n":                    "0---\n|1---\n",
-		"# c\n\n--- a\r\n---\tb\r--- c": "0# c\n\n--- a\r\n|3---\tb\r|4--- c",
+		"# c\n\n--- a\r\n---\tb\n--- c": "0# c\n\n--- a\r\n|3---\tb\n|4--- c",
 		"---a\n --- b\n":                "0---a\n --- b\n",
 		"%YAML 1.1\n---\na\n":           "0%YAML 1.1\n---\na\n",
 		"a\n...\n...\nb\n...":           "0a\n...\n|2...\nb\n...|5",

@@ -25,7 +25,7 @@ func (r TimeRange) Contains(t time.Duration) bool { return r.Min <= t && t <= r.
 // UnmarshalText parses a range.
 func (r *TimeRange) UnmarshalText(text []byte) (err error) {
 	*r = AllTime
-	r.Min, r.Max, err = parseRange(string(text), OpenMinTime, OpenMaxTime, ParseDuration)
+	r.Min, r.Max, err = parseRange(string(text), OpenMinTime, OpenMaxTime, ParseDuration, cmp.Compare)
 	return err
 }
 
@@ -45,7 +45,7 @@ func (r *IntRange) Contains(n int) bool { return r == nil || r.Min <= n && n <= 
 
 // UnmarshalText parses a range.
 func (r *IntRange) UnmarshalText(text []byte) (err error) {
-	r.Min, r.Max, err = parseRange(string(text), OpenMin, OpenMax, parseCount)
+	r.Min, r.Max, err = parseRange(string(text), OpenMin, OpenMax, parseCount, cmp.Compare)
 	return err
 }
 
@@ -73,8 +73,8 @@ func parseCount(s string) (int, error) {
 }
 
 // parseRange parses the bounds of a range. A single value is both bounds.
-func parseRange[T int | time.Duration](s string, openMin, openMax T, parse func(string) (T, error)) (lo, hi T,
-	err error) {
+func parseRange[T any](s string, openMin, openMax T, parse func(string) (T, error),
+	compare func(a, b T) int) (lo, hi T, err error) {
 	from, to, isRange := strings.Cut(s, "..")
 	if !isRange {
 		if lo, err = parse(s); err != nil {
@@ -84,19 +84,15 @@ func parseRange[T int | time.Duration](s string, openMin, openMax T, parse func(
 	}
 	lo, hi = openMin, openMax
 	if from != "" {
-		if lo, err = parse(from); err != nil {
-			return lo, hi, err
-		}
+		lo, err = parse(from)
 	}
-	if to != "" {
-		if hi, err = parse(to); err != nil {
-			return lo, hi, err
-		}
+	if to != "" && err == nil {
+		hi, err = parse(to)
 	}
-	if lo > hi {
-		return lo, hi, fmt.Errorf("%s is empty: it ends before it begins", strict.Quote(s))
+	if err == nil && compare(lo, hi) > 0 {
+		err = fmt.Errorf("%s is empty: it ends before it begins", strict.Quote(s))
 	}
-	return lo, hi, nil
+	return lo, hi, err
 }
 
 // withDash returns an error for a range that is written with a dash, or nil.

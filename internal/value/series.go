@@ -72,9 +72,7 @@ func (s *Series) readList(n *strict.Node) {
 		s.Repeat = true
 		items = items[:last]
 	}
-	if len(items) == 0 {
-		n.Errorf("the series has no answers")
-	}
+	n.ErrorIf(len(items) == 0, "the series has no answers")
 	for _, item := range items {
 		s.add(item)
 	}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"regexp"
 	"strconv"
-	"strings"
 
 	"probesim.dev/internal/strict"
 )
@@ -61,28 +60,10 @@ func (v Version) Compare(w Version) int {
 
 // UnmarshalText parses a range of versions.
 func (r *VersionRange) UnmarshalText(text []byte) error {
-	s := string(text)
-	r.text = s
-	from, to, isRange := strings.Cut(s, "..")
-	if !isRange {
-		to = from
-	}
-	r.Min, r.Max = Version{}, Version{Major: math.MaxInt}
+	r.text = string(text)
 	var err error
-	if from != "" || !isRange {
-		if r.Min, err = ParseVersion(from); err != nil {
-			return err
-		}
-	}
-	if to != "" || !isRange {
-		if r.Max, err = ParseVersion(to); err != nil {
-			return err
-		}
-	}
-	if r.Min.Compare(r.Max) > 0 {
-		return fmt.Errorf("%s is empty: it ends before it begins", strict.Quote(s))
-	}
-	return nil
+	r.Min, r.Max, err = parseRange(r.text, Version{}, Version{Major: math.MaxInt}, ParseVersion, Version.Compare)
+	return err
 }
 
 // Contains reports whether v is in the range.

@@ -1,6 +1,8 @@
 package format
 
 import (
+	"k8s.io/utils/ptr"
+
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/kubeletconfig"
@@ -54,32 +56,23 @@ func (later) Refused() {}
 
 // Compile returns the configuration for a run.
 func (k *KubeletConfig) Compile() kubeletconfig.Config {
-	var c kubeletconfig.Config
 	if k == nil {
-		return c
+		return kubeletconfig.Config{}
 	}
-	if k.SyncFrequency != nil {
-		c.SyncFrequency = k.SyncFrequency.Time()
+	most := ptr.Deref(k.MaxParallelImagePulls, 0)
+	c := kubeletconfig.Config{
+		SyncFrequency:                   ptr.Deref(k.SyncFrequency, 0).Time(),
+		RuntimeRequestTimeout:           ptr.Deref(k.RuntimeRequestTimeout, 0).Time(),
+		MaxContainerRestartPeriod:       ptr.Deref(k.CrashLoopBackOff.MaxContainerRestartPeriod, 0).Time(),
+		MaxParallelImagePulls:           most,
+		ParallelImagePulls:              !ptr.Deref(k.SerializeImagePulls, most <= 1),
+		ShutdownGracePeriod:             k.ShutdownGracePeriod.Time(),
+		ShutdownGracePeriodCriticalPods: k.ShutdownGracePeriodCriticalPods.Time(),
+		FeatureGates:                    k.FeatureGates,
 	}
-	if k.RuntimeRequestTimeout != nil {
-		c.RuntimeRequestTimeout = k.RuntimeRequestTimeout.Time()
-	}
-	if m := k.CrashLoopBackOff.MaxContainerRestartPeriod; m != nil {
-		c.MaxContainerRestartPeriod = m.Time()
-	}
-	if most := k.MaxParallelImagePulls; most != nil {
-		c.MaxParallelImagePulls = *most
-	}
-	c.ParallelImagePulls = c.MaxParallelImagePulls > 1
-	if k.SerializeImagePulls != nil {
-		c.ParallelImagePulls = !*k.SerializeImagePulls
-	}
-	c.ShutdownGracePeriod, c.ShutdownGracePeriodCriticalPods = k.ShutdownGracePeriod.Time(),
-		k.ShutdownGracePeriodCriticalPods.Time()
 	for _, p := range k.ShutdownGracePeriodByPodPriority {
 		c.ShutdownByPriority = append(c.ShutdownByPriority,
 			kubeletconfig.ShutdownPeriod{Priority: p.Priority, Seconds: p.ShutdownGracePeriodSeconds})
 	}
-	c.FeatureGates = k.FeatureGates
 	return c
 }

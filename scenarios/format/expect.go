@@ -92,18 +92,17 @@ type Window struct {
 
 // Window returns the window of the expectation. Without one it is Within all times.
 func (e *Expect) Window() Window {
-	switch {
-	case e.At != nil:
+	if e.At != nil {
 		at := e.At.Time()
 		return Window{At, value.TimeRange{Min: at, Max: at}}
-	case e.Within != nil:
-		return Window{Within, *e.Within}
-	case e.First != nil:
-		return Window{First, *e.First}
-	case e.Always != nil:
-		return Window{Always, *e.Always}
-	case e.Never != nil:
-		return Window{Never, *e.Never}
+	}
+	for _, w := range []struct {
+		kind  WindowKind
+		given *value.TimeRange
+	}{{Within, e.Within}, {First, e.First}, {Always, e.Always}, {Never, e.Never}} {
+		if w.given != nil {
+			return Window{w.kind, *w.given}
+		}
 	}
 	return Window{Within, value.AllTime}
 }

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"probesim.dev/internal/lists"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/kubeletconfig"
@@ -110,12 +111,7 @@ type Pod struct {
 
 // Container returns the entry of a container, or nil.
 func (p *Pod) Container(name string) *Container {
-	for i := range p.Containers {
-		if p.Containers[i].Name == name {
-			return &p.Containers[i]
-		}
-	}
-	return nil
+	return lists.Find(p.Containers, func(x *Container) bool { return x.Name == name })
 }
 
 // Container scripts the program in a container.
@@ -126,4 +122,21 @@ type Container struct {
 	Behavior   []Rule   `json:"behavior,omitempty"`
 	Answers    []Answer `json:"answers,omitempty"`
 	Delays     *Delays  `json:"delays,omitempty"`
+}
+
+// Limits of a scenario. Durations are limited by value.MaxDuration, delays by an hour.
+const (
+	MaxPods  = 10_000  // per scenario
+	MaxSeeds = 100_000 // per scenario
+
+	MaxEntries = 1000 // in spec.pods, steps and expect, and in behavior and answers of a container
+)
+
+// Fits reports whether a list is within the limit of entries.
+func Fits(n *strict.Node) bool {
+	if len(n.Items) <= MaxEntries {
+		return true
+	}
+	n.Errorf("has more than %d entries", MaxEntries)
+	return false
 }

@@ -19,40 +19,34 @@ import (
 // The pods of a Deployment with a control plane are not known before the run: of those, PodKeys
 // returns the ones among seen.
 func (s *Scenario) PodKeys(name string, seen []string) []string {
-	if format.IsRange(name) {
-		return s.keysOf(format.NamesOf(name), seen)
-	}
 	var keys []string
-	for _, w := range s.Matching(name) {
-		if w.Controlled != nil {
-			keys = append(keys, w.owned(name, seen)...)
-			continue
-		}
-		first, count := w.Named(name)
-		for replica := first; replica < first+count; replica++ {
-			keys = append(keys, w.Key(replica))
-		}
-	}
-	return keys
-}
-
-// keysOf returns the pods that any of the names match, each once.
-func (s *Scenario) keysOf(names, seen []string) []string {
-	var keys []string
-	has := map[string]bool{}
-	for _, name := range names {
-		if format.IsRange(name) {
-			continue // it is no range, which is reported
-		}
-		for _, key := range s.PodKeys(name, seen) {
-			if !has[key] {
-				has[key] = true
-				keys = append(keys, key)
+	names := namesOf(name)
+	for _, one := range names {
+		for _, w := range s.Matching(one) {
+			if w.Controlled != nil {
+				keys = append(keys, w.owned(one, seen)...)
+				continue
+			}
+			first, count := w.Named(one)
+			for replica := first; replica < first+count; replica++ {
+				keys = append(keys, w.Key(replica))
 			}
 		}
 	}
-	return keys
+	if len(names) == 1 {
+		return keys
+	}
+	has := map[string]bool{}
+	return slices.DeleteFunc(keys, func(key string) bool {
+		again := has[key]
+		has[key] = true
+		return again
+	})
 }
+
+// namesOf returns the names that a name stands for, without one that is no range, which is
+// reported.
+func namesOf(name string) []string { return slices.DeleteFunc(format.NamesOf(name), format.IsRange) }
 
 // PodCount returns the number of pods that a name matches.
 func (s *Scenario) PodCount(name string) int {
@@ -86,54 +80,26 @@ func (s *Scenario) Matching(name string) []*Workload {
 	if name == "" {
 		return s.Workloads
 	}
-	if format.IsRange(name) {
-		return s.matchingAny(format.NamesOf(name))
-	}
-	namespace, name := format.SplitName(name)
-	candidates := slices.Clone(s.byName[name])
-	for stem := name; stem != "" && stem[len(stem)-1] >= '0' && stem[len(stem)-1] <= '9' &&
-		len(name)-len(stem) < len(strconv.Itoa(format.MaxPods)); {
-		stem = stem[:len(stem)-1]
-		candidates = append(candidates, s.byName[stem]...)
-	}
-	for stem := range stems(name) {
-		candidates = append(candidates, slices.DeleteFunc(slices.Clone(s.byName[stem]),
-			func(w *Workload) bool { return w.Controlled == nil })...)
-	}
-	candidates = slices.DeleteFunc(candidates, func(w *Workload) bool {
-		_, count := w.Named(name)
-		return count == 0 || namespace != "" && namespace != w.Pod.Namespace
-	})
-	slices.SortFunc(candidates, func(a, b *Workload) int { return a.Index - b.Index })
-	return slices.Compact(candidates)
-}
-
-// matchingAny returns the workloads with pods that any of the names match, in the order of the
-// scenario.
-func (s *Scenario) matchingAny(names []string) []*Workload {
-	var all []*Workload
-	for _, name := range names {
-		if !format.IsRange(name) {
-			all = append(all, s.Matching(name)...)
+	var found []*Workload
+	for _, one := range namesOf(name) {
+		namespace, name := format.SplitName(one)
+		candidates := slices.Clone(s.byName[name])
+		for stem := name; stem != "" && stem[len(stem)-1] >= '0' && stem[len(stem)-1] <= '9' &&
+			len(name)-len(stem) < len(strconv.Itoa(format.MaxPods)); {
+			stem = stem[:len(stem)-1]
+			candidates = append(candidates, s.byName[stem]...)
 		}
-	}
-	slices.SortFunc(all, func(a, b *Workload) int { return a.Index - b.Index })
-	return slices.Compact(all)
-}
-
-// stems yields the names of the Deployments that can own a pod or a ReplicaSet of a name: web of
-// web-2-0.
-func stems(name string) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
+		stem := name // web of web-2-0, for the pods and ReplicaSets of a Deployment
 		for range 2 {
-			end := strings.LastIndexByte(name, '-')
-			if end < 0 {
-				return
-			}
-			name = name[:end]
-			if !yield(name) {
-				return
+			if stem = stem[:max(0, strings.LastIndexByte(stem, '-'))]; stem != "" {
+				candidates = append(candidates, s.byName[stem]...)
 			}
 		}
+		found = append(found, slices.DeleteFunc(candidates, func(w *Workload) bool {
+			_, count := w.Named(name)
+			return count == 0 || namespace != "" && namespace != w.Pod.Namespace
+		})...)
 	}
+	slices.SortFunc(found, func(a, b *Workload) int { return a.Index - b.Index })
+	return slices.Compact(found)
 }

@@ -245,3 +245,47 @@ func (p *Plan) Notes() []string {
 	}
 	return notes
 }
+
+// NeedsDetails reports whether the scenario asks for fields of a status that a trace has only with
+// details (trace.Recorder).
+func (s *Scenario) NeedsDetails() bool {
+	ofStep := func(step *format.Step) bool { return format.MomentInDetail(step.Since) }
+	return slices.ContainsFunc(s.Spec.Expect, (*format.Expect).NeedsDetails) ||
+		slices.ContainsFunc(s.Spec.Steps, ofStep) ||
+		slices.ContainsFunc(s.Moments, func(m program.Moment) bool { return format.MomentInDetail(m.Moment) })
+}
+
+// KnownVersions returns the versions with a profile, oldest first.
+func KnownVersions() []value.Version {
+	var versions []value.Version
+	for _, name := range profile.NamesWithPreviews() {
+		versions = append(versions, versionOf(name))
+	}
+	return versions
+}
+
+// versionOf returns the version of a profile.
+func versionOf(name string) value.Version {
+	v, err := value.ParseVersion(name)
+	if err != nil {
+		panic(err) // the profiles are part of this module
+	}
+	return v
+}
+
+// SelectVersions returns the known versions that any of the ranges selects, oldest first. Without
+// ranges it returns the newest known release.
+func SelectVersions(ranges []value.VersionRange) []value.Version {
+	if len(ranges) == 0 {
+		return []value.Version{versionOf(profile.Newest().Version)}
+	}
+	return slices.DeleteFunc(KnownVersions(), func(v value.Version) bool {
+		return !slices.ContainsFunc(ranges, func(r value.VersionRange) bool { return Selects(r, v) })
+	})
+}
+
+// Selects reports whether a range selects a known version.
+func Selects(r value.VersionRange, v value.Version) bool {
+	p, _ := profile.Named(v.String())
+	return r.Selects(v, !p.Preview())
+}

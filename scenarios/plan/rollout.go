@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/lists"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -198,12 +199,9 @@ func (s *Service) Key() string { return s.Object.Namespace + "/" + s.Object.Name
 // Service returns the Service of a name or namespace/name, or nil.
 func (s *Scenario) Service(name string) *Service {
 	namespace, name := format.SplitName(name)
-	for i := range s.Services {
-		if o := s.Services[i].Object; o.Name == name && (namespace == "" || namespace == o.Namespace) {
-			return &s.Services[i]
-		}
-	}
-	return nil
+	return lists.Find(s.Services, func(of *Service) bool {
+		return of.Object.Name == name && (namespace == "" || namespace == of.Object.Namespace)
+	})
 }
 
 // Deployment returns the Deployment of a name, or the only one if it is empty; nil if there is

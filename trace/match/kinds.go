@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"probesim.dev/internal/lists"
 	"probesim.dev/internal/value"
 	"probesim.dev/trace"
 )
@@ -160,12 +161,7 @@ func Kinds() []Kind { return table }
 
 // kindOf returns the description of a kind, or nil.
 func kindOf(kind trace.Kind) *Kind {
-	for i := range table {
-		if table[i].Kind == kind {
-			return &table[i]
-		}
-	}
-	return nil
+	return lists.Find(table, func(x *Kind) bool { return x.Kind == kind })
 }
 
 // words returns all possible values of a text field of the kind, or nil if it can have any text.

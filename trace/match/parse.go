@@ -17,14 +17,11 @@ func (f *Fields) UnmarshalNode(n *strict.Node) {
 		n.Errorf("must be a mapping of fields, as in {ready: true}")
 		return
 	}
-	if len(n.Keys) == 0 {
-		n.Errorf("must have at least one field")
-	}
+	n.ErrorIf(len(n.Keys) == 0, "must have at least one field")
 	for i, key := range n.Keys {
 		item := n.Items[i]
-		if item.Kind != strict.Scalar || !item.Written() {
-			item.Errorf("must be a single value, such as true, 1.. or /text/")
-		}
+		item.ErrorIf(item.Kind != strict.Scalar || !item.Written(),
+			"must be a single value, such as true, 1.. or /text/")
 		*f = append(*f, Field{Name: key.Name})
 	}
 }

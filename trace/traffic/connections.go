@@ -121,16 +121,16 @@ func (s *stream) advance(now virtual.Time) {
 }
 
 // reconnect takes the connections of a pod that has closed them, and begins and ends losses.
-func (s *stream) reconnect(f *Fold, r *trace.Record) []trace.Record {
+func (s *stream) reconnect(f *Fold, r *trace.Record) {
 	k := s.kept
 	if k.held[r.Pod] == 0 && s.targets[r.Pod] == nil {
-		return nil
+		return
 	}
-	list := s.stop(r.T, r.Step)
+	s.stop(r.T, r.Step)
 	reason := f.pods[r.Pod].refusal(s.Container)
 	if reason == Exited || reason == Refused && !s.Connections.UntilExit {
 		k.waiting += k.held[r.Pod]
 		delete(k.held, r.Pod)
 	}
-	return append(list, s.start(f, r.T)...)
+	s.start(f, r.T)
 }

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -20,6 +21,7 @@ type stream struct {
 	dropped map[string]*target // targets before, whose programs may still have requests
 	none    *loss              // while there is no target
 	kept    *kept              // nil: each request opens a connection of its own
+	records []trace.Record     // of the losses that the last record begins and ends
 }
 
 // target is a pod that gets a part of the requests.
@@ -46,16 +48,16 @@ type loss struct {
 }
 
 // route takes over the targets of a record.
-func (s *stream) route(f *Fold, r *trace.Record) []trace.Record {
+func (s *stream) route(f *Fold, r *trace.Record) {
 	if !s.began && len(r.Object.Endpoints) == 0 {
-		return nil
+		return
 	}
 	first := !s.began
 	if first {
 		s.began, s.since = true, r.T
 	}
 	s.step = r.Step
-	list := s.stop(r.T, r.Step)
+	s.stop(r.T, r.Step)
 	targets := map[string]*target{}
 	for _, e := range r.Object.Endpoints {
 		targets[e.Pod] = s.targets[e.Pod]
@@ -76,34 +78,29 @@ func (s *stream) route(f *Fold, r *trace.Record) []trace.Record {
 	if first {
 		s.connect(f, r.T)
 	}
-	return append(list, s.start(f, r.T)...)
+	s.start(f, r.T)
 }
 
 // update begins and ends losses because the pod of a record has changed.
-func (s *stream) update(f *Fold, r *trace.Record) []trace.Record {
-	if s.kept != nil {
-		return s.reconnect(f, r)
-	}
+func (s *stream) update(f *Fold, r *trace.Record) {
 	t := s.targets[r.Pod]
-	if t == nil {
-		return nil
+	if s.kept != nil {
+		s.reconnect(f, r)
+		return
 	}
-	if reason := f.pods[t.pod].refusal(s.Container); t.loss != nil && t.loss.reason == reason {
-		return nil
+	if t == nil || t.loss != nil && t.loss.reason == f.pods[t.pod].refusal(s.Container) {
+		return
 	}
-	list := s.end(t, r.T, r.Step)
+	s.end(t, r.T, r.Step)
 	t.pause(r.T)
-	return append(list, s.begin(f, t, r.T)...)
+	s.begin(f, t, r.T)
 }
 
-// exited returns the loss of the requests that a program has when it ends.
-func (s *stream) exited(f *Fold, r *trace.Record) []trace.Record {
-	t := s.targets[r.Pod]
-	if t == nil {
-		t = s.dropped[r.Pod]
-	}
+// exited adds the loss of the requests that a program has when it ends.
+func (s *stream) exited(r *trace.Record) {
+	t := cmp.Or(s.targets[r.Pod], s.dropped[r.Pod])
 	if t == nil && s.kept == nil || s.Container != "" && s.Container != r.Container {
-		return nil
+		return
 	}
 	delete(s.dropped, r.Pod)
 	var served []interval
@@ -118,11 +115,10 @@ func (s *stream) exited(f *Fold, r *trace.Record) []trace.Record {
 	for _, i := range served {
 		lost += i.rate * (s.unfinished(r.T.Sub(i.from)) - s.unfinished(r.T.Sub(min(i.to, r.T))))
 	}
-	if lost <= 0 {
-		return nil
+	if lost > 0 {
+		s.record(trace.LossEnded, r.T, r.Pod, &loss{reason: InFlight, one: 1, of: max(1, len(s.targets))}, r.Step).
+			Object.Loss.Lost = lost
 	}
-	return []trace.Record{s.record(trace.LossEnded, r.T, r.Pod, InFlight, r.Step,
-		&trace.Loss{Router: s.Router, Rate: s.Rate, One: 1, Of: max(1, len(s.targets)), Lost: lost})}
 }
 
 // unfinished returns the integral of the part of requests that take longer than a duration, from 0
@@ -138,19 +134,17 @@ func (s *stream) unfinished(age time.Duration) float64 {
 }
 
 // start begins the losses and services of all targets.
-func (s *stream) start(f *Fold, now virtual.Time) []trace.Record {
+func (s *stream) start(f *Fold, now virtual.Time) {
 	if s.kept != nil && s.kept.waiting == 0 {
-		return nil
+		return
 	}
 	if len(s.targets) == 0 {
 		s.none = noTarget(now, s.step)
-		return []trace.Record{s.lossRecord(trace.LossStarted, now, "", s.none, s.step)}
+		s.record(trace.LossStarted, now, "", s.none, s.step)
 	}
-	var list []trace.Record
 	for _, t := range s.sorted() {
-		list = append(list, s.begin(f, t, now)...)
+		s.begin(f, t, now)
 	}
-	return list
 }
 
 func noTarget(since virtual.Time, cause int64) *loss {
@@ -159,22 +153,21 @@ func noTarget(since virtual.Time, cause int64) *loss {
 
 // begin begins a loss if a target does not accept requests, and notes that it serves them
 // otherwise.
-func (s *stream) begin(f *Fold, t *target, now virtual.Time) []trace.Record {
+func (s *stream) begin(f *Fold, t *target, now virtual.Time) {
 	p := f.pods[t.pod]
 	reason := p.refusal(s.Container)
-	switch {
-	case reason == "" && s.kept != nil:
-		return nil
-	case reason == "":
-		t.served = append(recent(t.served, now.Add(-s.Most)),
-			interval{now, virtual.Max, s.Rate / float64(len(s.targets))})
-		return nil
+	if reason == "" {
+		if s.kept == nil {
+			t.served = append(recent(t.served, now.Add(-s.Most)),
+				interval{now, virtual.Max, s.Rate / float64(len(s.targets))})
+		}
+		return
 	}
 	t.loss = &loss{reason: reason, from: now, one: 1, of: len(s.targets), cause: t.since}
 	if p != nil {
 		t.loss.cause = max(t.since, p.step)
 	}
-	return []trace.Record{s.lossRecord(trace.LossStarted, now, t.pod, t.loss, t.loss.cause)}
+	s.record(trace.LossStarted, now, t.pod, t.loss, t.loss.cause)
 }
 
 // recent returns the times of service that reach beyond a time.
@@ -190,69 +183,59 @@ func (t *target) pause(now virtual.Time) {
 }
 
 // stop ends all losses in progress.
-func (s *stream) stop(now virtual.Time, cause int64) []trace.Record {
-	var list []trace.Record
+func (s *stream) stop(now virtual.Time, cause int64) {
 	if s.kept != nil {
 		s.advance(now)
 	}
 	if s.none != nil {
-		list = append(list, s.finish("", s.none, now, cause))
+		s.finish("", s.none, now, cause)
 		s.none = nil
 	}
 	for _, t := range s.sorted() {
-		list = append(list, s.end(t, now, cause)...)
+		s.end(t, now, cause)
 	}
-	return list
 }
 
 // end ends the loss of a target, if there is one.
-func (s *stream) end(t *target, now virtual.Time, cause int64) []trace.Record {
-	if t.loss == nil {
-		return nil
+func (s *stream) end(t *target, now virtual.Time, cause int64) {
+	if t.loss != nil {
+		s.finish(t.pod, t.loss, now, cause)
+		t.loss = nil
 	}
-	r := s.finish(t.pod, t.loss, now, cause)
-	t.loss = nil
-	return []trace.Record{r}
 }
 
-// finish returns the record of the end of a loss.
-func (s *stream) finish(pod string, l *loss, now virtual.Time, cause int64) trace.Record {
-	r := s.lossRecord(trace.LossEnded, now, pod, l, cause)
+// finish adds the record of the end of a loss.
+func (s *stream) finish(pod string, l *loss, now virtual.Time, cause int64) {
+	r := s.record(trace.LossEnded, now, pod, l, cause)
 	r.Took = now.Sub(l.from)
 	if r.Object.Loss.Lost = s.Rate * float64(l.one) / float64(l.of) * r.Took.Seconds(); s.kept != nil {
 		r.Object.Loss.Lost = l.lost
 	}
-	return r
 }
 
 // begins begins the requests with a change of a Deployment, if there has been no target before.
-func (s *stream) begins(f *Fold, r *trace.Record) []trace.Record {
-	if s.began || s.waits == nil {
-		return nil
+func (s *stream) begins(f *Fold, r *trace.Record) {
+	if !s.began && s.waits != nil {
+		s.began, s.since, s.step = true, r.T, r.Step
+		s.connect(f, r.T)
+		s.start(f, r.T)
 	}
-	s.began, s.since, s.step = true, r.T, r.Step
-	s.connect(f, r.T)
-	return s.start(f, r.T)
 }
 
-// unserved returns the loss of all requests if there has been no target.
-func (s *stream) unserved(now virtual.Time) []trace.Record {
-	if s.began || s.waits == nil {
-		return nil
+// unserved adds the loss of all requests if there has been no target.
+func (s *stream) unserved(now virtual.Time) {
+	if !s.began && s.waits != nil {
+		s.finish("", s.waits, now, s.waits.cause)
 	}
-	return []trace.Record{s.finish("", s.waits, now, s.waits.cause)}
 }
 
-func (s *stream) lossRecord(kind trace.Kind, now virtual.Time, pod string, l *loss, cause int64) trace.Record {
-	return s.record(kind, now, pod, l.reason, cause, &trace.Loss{Router: s.Router, Rate: s.Rate, One: l.one, Of: l.of})
-}
-
-func (s *stream) record(kind trace.Kind, now virtual.Time, pod, reason string, cause int64,
-	l *trace.Loss) trace.Record {
-	return trace.Record{
-		T: now, Kind: kind, Cause: cause, Pod: pod, Reason: reason,
-		Object: &trace.Object{Name: "Service " + s.Service, Loss: l},
-	}
+// record adds a record of a loss, and returns it.
+func (s *stream) record(kind trace.Kind, now virtual.Time, pod string, l *loss, cause int64) *trace.Record {
+	of := &trace.Object{Name: "Service " + s.Service,
+		Loss: &trace.Loss{Router: s.Router, Rate: s.Rate, One: l.one, Of: l.of}}
+	s.records = append(s.records,
+		trace.Record{T: now, Kind: kind, Cause: cause, Pod: pod, Reason: l.reason, Object: of})
+	return &s.records[len(s.records)-1]
 }
 
 // sorted returns the targets by pod.

@@ -86,7 +86,7 @@ func (f *Fold) Observe(r *trace.Record) []trace.Record {
 			c.stopping = true
 		}
 		if r.Kind == trace.Step && r.Reason == trace.RolloutStep {
-			return f.each(func(s *stream) []trace.Record { return s.begins(f, r) })
+			return f.each(func(s *stream) { s.begins(f, r) })
 		}
 	}
 	return nil
@@ -99,35 +99,35 @@ func (f *Fold) objectChanged(r *trace.Record) []trace.Record {
 	}
 	routes := r.Kind == trace.RoutesChanged
 	f.routed[r.Object.Name] = f.routed[r.Object.Name] || routes
-	return f.each(func(s *stream) []trace.Record {
+	return f.each(func(s *stream) {
 		switch {
 		case "Service "+s.Service != r.Object.Name:
 		case !routes && s.waits == nil:
 			s.waits = noTarget(r.T, r.Step)
 		case routes && s.Router == r.Reason:
-			return s.route(f, r)
+			s.route(f, r)
 		}
-		return nil
 	})
 }
 
-// each returns the records of all streams.
-func (f *Fold) each(of func(*stream) []trace.Record) (list []trace.Record) {
+// each returns the records that a change of all streams adds.
+func (f *Fold) each(change func(*stream)) (list []trace.Record) {
 	for _, s := range f.entries {
-		list = append(list, of(s)...)
+		change(s)
+		list, s.records = append(list, s.records...), nil
 	}
 	return list
 }
 
 // End ends the losses in progress at the end of a run.
 func (f *Fold) End(t virtual.Time) []trace.Record {
-	return append(f.each(func(s *stream) []trace.Record { return s.stop(t, 0) }), f.Unserved(t)...)
+	return append(f.each(func(s *stream) { s.stop(t, 0) }), f.Unserved(t)...)
 }
 
 // Unserved returns the losses at the end of a run of the streams that have never had a target. They
 // have an end only, which says how long they took.
 func (f *Fold) Unserved(t virtual.Time) []trace.Record {
-	return f.each(func(s *stream) []trace.Record { return s.unserved(t) })
+	return f.each(func(s *stream) { s.unserved(t) })
 }
 
 // Sent returns the number of requests of all streams that were sent until a time.
@@ -165,7 +165,7 @@ func (f *Fold) containerChanged(r *trace.Record) []trace.Record {
 	}
 	var list []trace.Record
 	if r.Kind == trace.ContainerExited {
-		list = f.each(func(s *stream) []trace.Record { return s.exited(f, r) })
+		list = f.each(func(s *stream) { s.exited(r) })
 	}
 	switch r.Kind {
 	case trace.ContainerStarted:
@@ -183,7 +183,7 @@ func (f *Fold) containerChanged(r *trace.Record) []trace.Record {
 		}
 	}
 	p.step = r.Step
-	return append(list, f.each(func(s *stream) []trace.Record { return s.update(f, r) })...)
+	return append(list, f.each(func(s *stream) { s.update(f, r) })...)
 }
 
 // pod is what is known of a pod.

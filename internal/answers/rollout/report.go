@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
+	"probesim.dev/internal/lists"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/require"
 	"probesim.dev/internal/scenarios/manifests"
@@ -225,12 +226,7 @@ type Verification struct {
 }
 
 func (w *Workload) row(id string) *Row {
-	for i := range w.Rows {
-		if w.Rows[i].Row == id {
-			return &w.Rows[i]
-		}
-	}
-	return nil
+	return lists.Find(w.Rows, func(x *Row) bool { return x.Row == id })
 }
 
 // Bad reports whether a workload does not complete, misses a requirement, loses requests although

@@ -456,10 +456,10 @@ func TestRefuses(t *testing.T) {
 				"in namespace prod"},
 		{"what is not simulated", "/, port: 8080}", "/, port: 8080, httpHeaders: [{name: Host, value: <b>}]}",
 			rollout.Options{}, false,
-			"web.yaml:15:70: spec.template.spec.containers[0].readinessProbe.httpGet.httpHeaders: a header that"},
+			"web.yaml:15:70: spec.template.spec.containers[0].readinessProbe.httpGet.httpHeaders: Forbidden: a header"},
 		{"a template that is not filled in", "example.com/web:1", "${IMAGE}", rollout.Options{}, false,
-			"web.yaml:14:16: spec.template.spec.containers[0].image: an image name with a placeholder, which is not " +
-				"filled in, is not supported yet"},
+			"web.yaml:14:16: spec.template.spec.containers[0].image: Forbidden: an image name with a placeholder, " +
+				"which is not filled in, is not supported yet"},
 		{"no replicas before", "replicas: 1", "replicas: 0", rollout.Options{}, true,
 			"web.yaml:5:13: spec.replicas: there are no replicas"},
 		{"too many replicas before", "replicas: 1", "replicas: 101", rollout.Options{}, true,

@@ -121,9 +121,8 @@ func (f *Objects) object(n, apiVersion, kind *strict.Node) {
 		}
 	case !apiVersionIs(apiVersion, kind, w.APIVersion):
 		selector := n.Find("spec.selector")
-		if w.APIVersion == "apps/v1" && n.Find("spec.template").Written() && !selector.Written() {
-			selector.Errorf("is required in apps/v1, and must match the labels of the pods")
-		}
+		selector.ErrorIf(w.APIVersion == "apps/v1" && n.Find("spec.template").Written() && !selector.Written(),
+			"is required in apps/v1, and must match the labels of the pods")
 		if !isList {
 			f.refuse(n)
 		}
@@ -209,9 +208,7 @@ func scalar(v string) *strict.Node { return &strict.Node{Kind: strict.Scalar, Ta
 func (f *Objects) items(n, apiVersion, kind *strict.Node) {
 	strict.CheckKeys(n, "apiVersion", "kind", "metadata", "items")
 	items := n.Field("items")
-	if items.Written() && items.Kind != strict.Sequence {
-		items.Errorf("must be a list")
-	}
+	items.ErrorIf(items.Written() && items.Kind != strict.Sequence, "must be a list")
 	for _, item := range items.Items {
 		if f.full(item) {
 			return

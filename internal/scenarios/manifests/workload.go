@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"probesim.dev/internal/lists"
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/scenarios/program"
@@ -307,12 +308,7 @@ func (m *Object) ReplicasUnread() bool {
 }
 
 func KindNamed(name string) *workloadKind {
-	for i := range Kinds {
-		if Kinds[i].Kind == name {
-			return &Kinds[i]
-		}
-	}
-	return nil
+	return lists.Find(Kinds, func(x *workloadKind) bool { return x.Kind == name })
 }
 
 // TemplateOf returns the path of the pod template in objects of a kind, such as spec.template. It

@@ -24,13 +24,7 @@ type namedAnswer struct {
 
 // fields returns the written fields that some handlers do not support.
 func (a *namedAnswer) fields() []string {
-	var list []string
-	for _, name := range []string{"code", "body", "ignoreTimeout", "location", "then", "transportError", "bodyEnd"} {
-		if a.node.Field(name).Written() {
-			list = append(list, name)
-		}
-	}
-	return list
+	return a.node.WrittenOf("code", "body", "ignoreTimeout", "location", "then", "transportError", "bodyEnd")
 }
 
 // unsupportedField returns the first field that a handler does not support, or an empty string.
@@ -89,9 +83,8 @@ func (b *behavior) checkName(word string, n *strict.Node) {
 // can.
 func (b *behavior) compileNamed(a *namedAnswer, handlers []*handler) {
 	for _, name := range a.fields() {
-		if !slices.ContainsFunc(handlers, func(h *handler) bool { return h.fields[name] }) {
-			a.node.Field(name).Errorf("no probe or hook of the container %s uses %s", b.Spec.Name, name)
-		}
+		used := slices.ContainsFunc(handlers, func(h *handler) bool { return h.fields[name] })
+		a.node.Field(name).ErrorIf(!used, "no probe or hook of the container %s uses %s", b.Spec.Name, name)
 	}
 	var wrong error
 	for _, h := range handlers {
@@ -115,17 +108,14 @@ func (b *behavior) compileNamed(a *namedAnswer, handlers []*handler) {
 		}
 		a.by[h] = answer
 	}
-	if code := a.node.Field("code"); len(a.by) == 0 && wrong != nil && !code.Bad() {
-		code.Errorf("%s", wrong)
-	}
+	a.node.Field("code").ErrorIf(len(a.by) == 0 && wrong != nil, "%v", wrong)
 	if !b.retriesOverHTTP(a) {
 		a.checkRedirect()
 	}
 	a.checkBodyEnd()
-	if text := a.node.Field("transportError"); !text.Bad() && text.Written() && len(a.fields()) > 1 &&
-		!b.retriesOverHTTP(a) {
-		text.Errorf("cannot be combined with other fields: a failed connection has no answer")
-	}
+	text := a.node.Field("transportError")
+	text.ErrorIf(!text.Bad() && text.Written() && len(a.fields()) > 1 && !b.retriesOverHTTP(a),
+		"cannot be combined with other fields: a failed connection has no answer")
 }
 
 // checkRedirect checks location and then.
@@ -146,8 +136,9 @@ func (a *namedAnswer) checkRedirect() {
 // checkBodyEnd reports the end of a body that the code of the answer does not allow.
 func (a *namedAnswer) checkBodyEnd() {
 	end, http := a.node.Field("bodyEnd"), a.by[httpHandler]
-	if end.Written() && !end.Bad() && http != nil && !fakeruntime.HasBody(int(http.Code)) {
-		end.Errorf("needs a response with a body: the code %d has none", http.Code)
+	if http != nil {
+		end.ErrorIf(end.Written() && !end.Bad() && !fakeruntime.HasBody(int(http.Code)),
+			"needs a response with a body: the code %d has none", http.Code)
 	}
 }
 
@@ -161,9 +152,8 @@ func checkLocation(text string, n *strict.Node) {
 	case u.Scheme != "" && u.Scheme != "http" && u.Scheme != "https":
 		n.Errorf("%s is neither http nor https", u.Scheme)
 	case u.Port() != "":
-		if port, err := strconv.Atoi(u.Port()); err != nil || port < 1 || port > 65535 {
-			n.Errorf("%s is not a port from 1 to 65535", u.Port())
-		}
+		port, err := strconv.Atoi(u.Port())
+		n.ErrorIf(err != nil || port < 1 || port > 65535, "%s is not a port from 1 to 65535", u.Port())
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/internal/lists"
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
@@ -67,12 +68,7 @@ func newEndpoints(c *v1.Container) *endpoints {
 // find returns the endpoint that a text denotes, or nil.
 func (all *endpoints) find(text string) *Endpoint {
 	id := all.id(text)
-	for i := range all.list {
-		if all.list[i].id == id {
-			return &all.list[i]
-		}
-	}
-	return nil
+	return lists.Find(all.list, func(x *Endpoint) bool { return x.id == id })
 }
 
 // id returns a text that is equal for all notations of one endpoint: it has the number of a port

@@ -2,6 +2,7 @@ package program
 
 import (
 	"fmt"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,8 +12,10 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
+	"probesim.dev/scenarios/format"
 )
 
 // noteDifferences adds a note for each endpoint whose probes get different answers: a program
@@ -89,7 +92,7 @@ func firstDifference(rules []fakeruntime.Rule, p, q string) int {
 // answersOf returns the answers of a rule by the names of probes and hooks.
 func answersOf(r *fakeruntime.Rule) map[string]**fakeruntime.Series {
 	return map[string]**fakeruntime.Series{"liveness": &r.Liveness, "readiness": &r.Readiness, "startup": &r.Startup,
-		"postStart": &r.PostStart, "preStop": &r.PreStop}
+		"postStart": &r.PostStart, "preStop": &r.PreStop, "probes": &r.Probes}
 }
 
 // UnknownPort is the name of a port that a container does not have. Requests to the port are never
@@ -104,10 +107,7 @@ type UnknownPort struct {
 
 // UnknownPorts returns the unknown ports that the probes and hooks of a container ask.
 func UnknownPorts(c *v1.Container) []UnknownPort {
-	var known []string
-	for _, port := range c.Ports {
-		known = append(known, port.Name)
-	}
+	known := printable.Words(c.Ports, func(p v1.ContainerPort) string { return p.Name })
 	var list []UnknownPort
 	for _, r := range podutil.Requests(c) {
 		h := podutil.HandlerOf(r.ProbeHandler)
@@ -131,13 +131,13 @@ func (p *UnknownPort) PreventsReady() bool {
 
 // Note returns the note about the port, without its position.
 func (p *UnknownPort) Note(c *v1.Container) string {
-	asking, ask := p.Keys[0], "asks"
-	if last := len(p.Keys) - 1; last > 0 {
-		asking, ask = strings.Join(p.Keys[:last], ", ")+" and "+p.Keys[last], "ask"
+	ask := "asks"
+	if len(p.Keys) > 1 {
+		ask = "ask"
 	}
 	text := fmt.Sprintf("%s of %s %s a port named %s, which the container does not have%s: each request ends with an "+
 		"error",
-		asking, c.Name, ask, strict.Quote(p.Name), strict.DidYouMean(p.Name, p.Known))
+		printable.And(p.Keys), c.Name, ask, strict.Quote(p.Name), strict.DidYouMean(p.Name, p.Known))
 	switch {
 	case p.PreventsReady():
 		text += ", and the container never becomes Ready"
@@ -168,4 +168,65 @@ func HookNotes(c *v1.Container, rules []fakeruntime.Rule) []string {
 		}
 	}
 	return notes
+}
+
+// HiddenBy returns the index of a later rule that answers whenever a rule could, so that the rule
+// never applies. It is -1 if there is none. Of several rules that apply, the last one wins.
+func HiddenBy(rules []fakeruntime.Rule, i int) int {
+	later := slices.IndexFunc(rules[i+1:], func(r fakeruntime.Rule) bool {
+		return answersAll(&r, &rules[i]) && covers(r.Replica, rules[i].Replica) &&
+			covers(r.Instance, rules[i].Instance) && isOpenWhile(&r, &rules[i])
+	})
+	if later < 0 {
+		return -1
+	}
+	return i + 1 + later
+}
+
+// answersAll reports whether a rule answers each request that another one answers. Exits and
+// listeners have rules of their own.
+func answersAll(later, r *fakeruntime.Rule) bool {
+	if r.Exit != nil || r.Refuse || later.Chance != nil || r.Listens != nil && later.Listens == nil {
+		return false
+	}
+	own, theirs, answers := answersOf(r), answersOf(later), false
+	for _, key := range slices.Concat(format.ProbeKeys, podutil.HookKeys, []string{"probes"}) {
+		if *own[key] != nil && *theirs[key] == nil {
+			return false
+		}
+		answers = answers || *own[key] != nil
+	}
+	return answers
+}
+
+// covers reports whether a range contains all integers of another one.
+func covers(all, part fakeruntime.Range) bool {
+	return !all.Set || part.Set && all.Min <= part.Min && part.Max <= all.Max
+}
+
+// isOpenWhile reports whether the window of a rule is open whenever that of another one is.
+func isOpenWhile(later, r *fakeruntime.Rule) bool {
+	sameClock := later.Clock == r.Clock && later.Moment == r.Moment
+	fromBegin := later.From.Max == 0 && (later.Clock == fakeruntime.AfterStart || later.Clock == fakeruntime.AtScenario)
+	opens := fromBegin && later.For == nil || sameClock && later.From.Max <= r.From.Min
+	closes := later.For != nil && (r.For == nil || r.Every != nil ||
+		later.From.Min+later.For.Min < r.From.Max+r.For.Max)
+	return opens && !closes && later.Until == nil && later.Every == nil
+}
+
+// IsNode reports whether a host is the node itself for the kubelet, which makes the request:
+// localhost, or a loopback address.
+func IsNode(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && (ip.Unmap().IsLoopback() || ip.IsUnspecified())
+}
+
+// Listens reports whether a rule has an answer to a probe other than a refusal, or any answer to a
+// hook.
+func Listens(rules []fakeruntime.Rule, asks podutil.Request) bool {
+	return slices.ContainsFunc(rules, func(r fakeruntime.Rule) bool {
+		series := *answersOf(&r)[asks.Key]
+		return series != nil && (asks.IsHook || slices.ContainsFunc(series.Items,
+			func(i fakeruntime.Item) bool { return i.Answer.Word != fakeruntime.Refuses }))
+	})
 }

@@ -1,11 +1,13 @@
 package program
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios/format"
@@ -20,26 +22,19 @@ func (b *behavior) compileRule(r *format.Rule, n *strict.Node) fakeruntime.Rule 
 	b.checkEffect(r, n)
 	rule := fakeruntime.Rule{
 		Replica: intRange(r.Replica), Instance: intRange(r.Instance),
-		For: (*fakeruntime.Draw)(r.For), Every: (*fakeruntime.Draw)(r.Every), Chance: (*float64)(r.Chance),
+		From: fakeruntime.Draw(*cmp.Or(r.At, r.AfterSigterm, r.After, &value.Draw{})),
+		For:  (*fakeruntime.Draw)(r.For), Every: (*fakeruntime.Draw)(r.Every), Chance: (*float64)(r.Chance),
 		Exit: (*fakeruntime.Exit)(r.Exit), Refuse: r.Refuse,
 	}
 	switch {
 	case r.At != nil:
-		rule.Clock, rule.From = fakeruntime.AtScenario, fakeruntime.Draw(*r.At)
+		rule.Clock = fakeruntime.AtScenario
 	case r.Holds != "":
 		rule.Clock, rule.Moment = fakeruntime.AtMoment, b.Lease(r.Holds)
-		if r.After != nil {
-			rule.From = fakeruntime.Draw(*r.After)
-		}
 	case r.Since != nil:
 		rule.Clock, rule.Moment = fakeruntime.AtMoment, b.Moment(Moment{r.Since, false}, n.Field("since"))
-		if r.After != nil {
-			rule.From = fakeruntime.Draw(*r.After)
-		}
 	case r.AfterSigterm != nil:
-		rule.Clock, rule.From = fakeruntime.AfterSigterm, fakeruntime.Draw(*r.AfterSigterm)
-	case r.After != nil:
-		rule.From = fakeruntime.Draw(*r.After)
+		rule.Clock = fakeruntime.AfterSigterm
 	}
 	if r.Until != nil {
 		rule.Until = new(b.Moment(Moment{r.Until, true}, n.Field("until")))
@@ -61,9 +56,9 @@ func intRange(r *value.IntRange) fakeruntime.Range {
 
 // checkReplica reports a rule for a replica that does not exist.
 func (b *behavior) checkReplica(r *format.Rule, n *strict.Node) {
-	if last := b.Replicas - 1; b.Replicas > 0 && r.Replica != nil && r.Replica.Min > last {
-		n.Field("replica").Errorf("there is no replica %s: the last one is %d", r.Replica, last)
-	}
+	last := b.Replicas - 1
+	n.Field("replica").ErrorIf(b.Replicas > 0 && r.Replica != nil && r.Replica.Min > last,
+		"there is no replica %s: the last one is %d", r.Replica, last)
 }
 
 // checkHolds reports a rule that waits for a lease that the container does not take.
@@ -79,30 +74,14 @@ func (b *behavior) checkHolds(r *format.Rule, n *strict.Node) {
 
 // checkWindow reports a window that cannot exist.
 func checkWindow(r *format.Rule, n *strict.Node) {
-	var clocks []string
-	for _, clock := range []string{"after", "at", "afterSigterm"} {
-		if n.Field(clock).Written() {
-			clocks = append(clocks, clock)
-		}
-	}
-	if since := n.Field("since"); since.Written() {
-		clocks = slices.DeleteFunc(clocks, func(clock string) bool { return clock == "after" })
-		if len(clocks) > 0 {
-			since.Errorf("cannot be used with %s: a window that counts from a moment opens after it", clocks[0])
-		}
-	} else if len(clocks) > 1 {
-		n.Errorf("has two clocks, %s: use only one", strings.Join(clocks, " and "))
-	}
-	if holds := n.Field("holds"); holds.Written() {
-		clocks = slices.DeleteFunc(clocks, func(clock string) bool { return clock == "after" })
-		if len(clocks) > 0 || r.Since != nil {
-			holds.Errorf("cannot be used with at, since or afterSigterm: the window opens when the program has taken " +
-				"the lease")
-		}
-	}
-	if r.For != nil && r.For.Min == 0 {
-		n.Field("for").Errorf("must be longer than 0s, not %s", r.For)
-	}
+	clocks, since, holds := n.WrittenOf("after", "at", "afterSigterm"), n.Field("since"), n.Field("holds")
+	others := n.WrittenOf("at", "afterSigterm")
+	since.ErrorIf(since.Written() && len(others) > 0,
+		"cannot be used with %s: a window that counts from a moment opens after it", strings.Join(others, " and "))
+	n.ErrorIf(!since.Written() && len(clocks) > 1, "has two clocks, %s: use only one", strings.Join(clocks, " and "))
+	holds.ErrorIf(holds.Written() && (len(others) > 0 || r.Since != nil),
+		"cannot be used with at, since or afterSigterm: the window opens when the program has taken the lease")
+	n.Field("for").ErrorIf(r.For != nil && r.For.Min == 0, "must be longer than 0s, not %s", r.For)
 	switch {
 	case r.Every == nil:
 	case r.For == nil:
@@ -114,13 +93,11 @@ func checkWindow(r *format.Rule, n *strict.Node) {
 
 // checkEffect reports rules without an effect, and answers to probes and hooks that do not exist.
 func (b *behavior) checkEffect(r *format.Rule, n *strict.Node) {
-	answers := b.checkHooks(n) + b.checkProbes(r, n)
-	if field := n.Field("endpoints"); field.Written() {
-		answers++
-		if len(field.Keys) == 0 {
-			field.Errorf("is empty: write an endpoint and its answer, such as http:8080/healthz: fail")
-		}
-	}
+	b.checkHooks(n)
+	b.checkProbes(r, n)
+	answers := len(n.WrittenOf(slices.Concat(format.ProbeKeys, podutil.HookKeys, []string{"probes", "endpoints"})...))
+	n.Field("endpoints").ErrorIf(n.Field("endpoints").Written() && len(n.Field("endpoints").Keys) == 0,
+		"is empty: write an endpoint and its answer, such as http:8080/healthz: fail")
 	handler := n.Field("handler")
 	switch refuse := n.Field("refuse"); {
 	case refuse.Written():
@@ -130,9 +107,8 @@ func (b *behavior) checkEffect(r *format.Rule, n *strict.Node) {
 	case fakeruntime.IsNilFunc(r.Handler):
 		handler.Errorf("is a nil %T", r.Handler)
 	case r.Handler != nil:
-		if !slices.Contains(handlersOf(b.Container), httpHandler) {
-			handler.Errorf("the container %s has no httpGet probe or hook", b.Spec.Name)
-		}
+		handler.ErrorIf(!slices.Contains(handlersOf(b.Container), httpHandler),
+			"the container %s has no httpGet probe or hook", b.Spec.Name)
 	case r.Exit != nil:
 		checkExit(r, n.Field("exit"), answers)
 	case answers == 0 && !n.WrittenBeside(conditionFields...): // an unknown field is reported elsewhere
@@ -140,29 +116,17 @@ func (b *behavior) checkEffect(r *format.Rule, n *strict.Node) {
 	}
 }
 
-// checkProbes reports answers to probes that do not exist, and returns the number of answers.
-func (b *behavior) checkProbes(r *format.Rule, n *strict.Node) (answers int) {
-	var fields []string
-	for _, p := range podutil.Probes(b.Container) {
-		fields = append(fields, p.Field)
-	}
+// checkProbes reports answers to probes that do not exist.
+func (b *behavior) checkProbes(r *format.Rule, n *strict.Node) {
+	fields := printable.Words(podutil.Probes(b.Container), func(p podutil.Probe) string { return p.Field })
 	for _, key := range format.ProbeKeys {
-		if field := n.Field(key); field.Written() {
-			answers++
-			if podutil.ProbeNamed(b.Container, key) == nil {
-				field.Errorf("the container %s has no %sProbe%s", b.Spec.Name, key,
-					strict.ThereAre(fields))
-			}
-		}
+		n.Field(key).ErrorIf(n.Field(key).Written() && podutil.ProbeNamed(b.Container, key) == nil,
+			"the container %s has no %sProbe%s", b.Spec.Name, key, strict.ThereAre(fields))
 	}
-	if field := n.Field("probes"); field.Written() {
-		answers++
-		answersOthers := slices.Contains(b.Agents.Answer, b.Spec.Name)
-		if closes := b.Listens && r.Probes != nil && isDown(r.Probes); len(fields) == 0 && !answersOthers && !closes {
-			field.Errorf("the container %s has no probes", b.Spec.Name)
-		}
-	}
-	return answers
+	answersOthers := slices.Contains(b.Agents.Answer, b.Spec.Name)
+	closes := b.Listens && r.Probes != nil && isDown(r.Probes)
+	n.Field("probes").ErrorIf(n.Field("probes").Written() && len(fields) == 0 && !answersOthers && !closes,
+		"the container %s has no probes", b.Spec.Name)
 }
 
 // checkExit reports an exit with conditions or answers that it cannot have.
@@ -197,17 +161,11 @@ func checkRefuse(r *format.Rule, refuse *strict.Node, answers int) {
 	}
 }
 
-// checkHooks reports answers to hooks that do not exist or send no request, and returns the number
-// of answers.
-func (b *behavior) checkHooks(n *strict.Node) int {
-	answers := 0
+// checkHooks reports answers to hooks that do not exist or send no request.
+func (b *behavior) checkHooks(n *strict.Node) {
 	for _, key := range podutil.HookKeys {
-		field := n.Field(key)
-		if !field.Written() {
-			continue
-		}
-		answers++
-		switch hook := podutil.Hook(b.Container, key); {
+		switch field, hook := n.Field(key), podutil.Hook(b.Container, key); {
+		case !field.Written():
 		case hook == nil:
 			field.Errorf("the container %s has no %s hook", b.Spec.Name, key)
 		case hook.TCPSocket != nil:
@@ -217,7 +175,6 @@ func (b *behavior) checkHooks(n *strict.Node) int {
 			field.Errorf("the %s hook of %s sleeps: the program gets no request", key, b.Spec.Name)
 		}
 	}
-	return answers
 }
 
 // conditionFields are the fields of a rule that have no effect by themselves.

@@ -1,8 +1,14 @@
 package schema
 
 import (
+	_ "embed"
 	"reflect"
 	"strings"
+	"sync"
+
+	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/scenarios"
+	"probesim.dev/scenarios/format"
 )
 
 // builder makes a Type of each Go type, once.
@@ -148,4 +154,55 @@ func scalar(name string, value map[string]any) *Type { return &Type{Name: name, 
 
 func enum(name string, words []string) *Type {
 	return &Type{Name: name, enum: words, value: map[string]any{"enum": words}}
+}
+
+// Kind is a kind of object in a scenario file.
+type Kind struct {
+	APIVersion, Name string
+	Type             *Type
+}
+
+// kinds returns all kinds of objects, Scenario first.
+var kinds = sync.OnceValue(func() []Kind {
+	kinds, _ := build()
+	return kinds
+})
+
+// build makes the types, and returns the entries of fields.txt that they use.
+func build() ([]Kind, map[string]bool) {
+	b := &builder{known: map[reflect.Type]*Type{}, used: map[string]bool{}}
+	t := b.of(reflect.TypeFor[scenarios.Scenario]())
+	t.Fields = append([]*Field{
+		{Name: "apiVersion", Text: b.text("Scenario.apiVersion"), Type: enum("string", []string{format.APIVersion})},
+		{Name: "kind", Text: b.text("Scenario.kind"), Type: enum("string", []string{"Scenario"})},
+	}, t.Fields...)
+	kinds := []Kind{{format.APIVersion, "Scenario", t}}
+	for _, k := range manifests.Kinds {
+		kinds = append(kinds, Kind{k.APIVersion, k.Kind, b.of(reflect.TypeOf(k.Make()))})
+	}
+	return kinds, b.used
+}
+
+//go:embed fields.txt
+var fieldsText string
+
+// texts has the descriptions in fields.txt, by TYPE or TYPE.FIELD.
+var texts = parseTexts(fieldsText)
+
+// parseTexts reads entries: a line with a name, followed by indented lines of text. Lines that
+// begin with # are comments.
+func parseTexts(file string) map[string]string {
+	entries := map[string]string{}
+	name := ""
+	for line := range strings.Lines(file) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case strings.HasPrefix(line, "  "):
+			entries[name] = strings.TrimSpace(entries[name] + " " + strings.TrimSpace(line))
+		default:
+			name = line
+		}
+	}
+	return entries
 }

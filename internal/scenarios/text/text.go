@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/strict"
 	"probesim.dev/scenarios/format"
 )
@@ -109,4 +110,22 @@ var notOfNames = regexp.MustCompile(`[^a-z0-9]+`)
 func Name(text string) string {
 	text = strings.Trim(notOfNames.ReplaceAllString(strings.ToLower(text), "-"), "-")
 	return strings.TrimSuffix(text[:min(len(text), 200)], "-")
+}
+
+// Schema is the name of the JSON Schema file to which the files of Modeline refer, for editors.
+const Schema = "probesim.schema.json"
+
+// Modeline is the comment that names the schema for the YAML language server. Each document needs
+// its own.
+const Modeline = "yaml-language-server: $schema=" + Schema
+
+// Copy returns the workloads of a manifest, each as a document that three dashes follow. It leaves
+// out all other objects, because a scenario file cannot have them.
+func Copy(name string, data []byte) ([]byte, error) {
+	errs := &strict.Collector{}
+	var out strings.Builder
+	for _, object := range manifests.Parse(name, data, errs).Manifests {
+		out.WriteString(object.YAML() + "---\n# " + Modeline + "\n")
+	}
+	return []byte(out.String()), errs.Err()
 }

@@ -2,12 +2,12 @@ package validation
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios/format"
@@ -107,52 +107,38 @@ func (c *checker) checkScope(e *format.Expect, n *strict.Node, matcher string) {
 		if e.OrderHasPods() {
 			n.Refuse([]string{"pod", "pods"}, "has no effect: each item of order has its own pod")
 		}
-		if e.Since != nil {
-			n.Field("since").Errorf("cannot be used with order, which has no window")
-		}
+		n.Refuse([]string{"since"}, "cannot be used with order, which has no window")
 	}
 	if !n.Field("pod").Bad() {
 		c.checkContainerName(e.Pod, e.Container, n.Field("container"))
 	}
-	if e.Instance != nil && matcher != "record" {
-		n.Field("instance").Errorf("cannot be used with %s: only a record has an instance", matcher)
-	}
+	n.Field("instance").ErrorIf(e.Instance != nil && matcher != "record",
+		"cannot be used with %s: only a record has an instance", matcher)
 	c.checkCounts(e, n, matcher)
 }
 
 // checkCounts checks the number of moments, and of pods.
 func (c *checker) checkCounts(e *format.Expect, n *strict.Node, matcher string) {
-	if count := n.Field("count"); e.Count != nil {
-		if e.Window().Kind != format.Within || matcher != "becomes" && matcher != "record" {
-			count.Errorf("can be used only with within and one of becomes and record")
-		}
-		if isAny(e.Count, value.OpenMax) && !count.Bad() {
-			count.Errorf("%s is any number, so the expectation always holds", e.Count)
-		}
-	}
-	if pods := n.Field("pods"); e.Pods != nil && isAny(e.Pods, value.OpenMax) && !pods.Bad() {
-		pods.Errorf("%s is any number, so the expectation always holds", e.Pods)
+	count, field := n.Field("count"), n.Field("pods")
+	count.ErrorIf(e.Count != nil && (e.Window().Kind != format.Within || matcher != "becomes" && matcher != "record"),
+		"can be used only with within and one of becomes and record")
+	checkAny(count, e.Count)
+	checkAny(field, e.Pods)
+	// how many pods there are can depend on the run
+	if e.Pods == nil || field.Bad() || !c.known(e.Pod) || c.scenario.IsControlled(e.Pod) {
 		return
 	}
-	if e.Pods == nil || !c.known(e.Pod) || c.scenario.IsControlled(e.Pod) { // how many there are can depend on the run
-		return
-	}
-	switch pods := c.scenario.PodCount(e.Pod); {
-	case pods > 0 && e.Pods.Min > pods:
-		n.Field("pods").Errorf("there %s", onlyPods(pods))
-	case pods > 0 && isAny(e.Pods, pods) && !n.Field("pods").Bad():
-		n.Field("pods").Errorf("%s is any number of pods, because there %s", e.Pods, onlyPods(pods))
-	}
+	pods := c.scenario.PodCount(e.Pod)
+	only := printable.Count(pods, "pod")
+	field.ErrorIf(pods > 0 && e.Pods.Min > pods, "the expectation is about only %s", only)
+	field.ErrorIf(pods > 0 && e.Pods.Min <= 0 && e.Pods.Max >= pods,
+		"%s is any number of pods, because the expectation is about only %s", e.Pods, only)
 }
 
-// isAny reports whether a range has all numbers up to most.
-func isAny(r *value.IntRange, most int) bool { return r.Min <= 0 && r.Max >= most }
-
-func onlyPods(count int) string {
-	if count == 1 {
-		return "is only 1 pod"
-	}
-	return fmt.Sprintf("are only %d pods", count)
+// checkAny reports a range of all numbers.
+func checkAny(n *strict.Node, r *value.IntRange) {
+	n.ErrorIf(r != nil && r.Min <= 0 && r.Max == value.OpenMax && !n.Bad(),
+		"%s is any number, so the expectation always holds", r)
 }
 
 // checkWindow reports windows that extend beyond the end of the run.
@@ -163,12 +149,10 @@ func (c *checker) checkWindow(e *format.Expect, n *strict.Node) {
 	late := func(t time.Duration) bool {
 		return t != value.OpenMaxTime && t != value.OpenMinTime && t > duration
 	}
-	if field.Written() && !field.Bad() && (late(window.Max) || late(window.Min)) {
-		field.Errorf("%s extends beyond the end of the run at %s", window.TimeRange, value.Format(duration))
-	}
-	if window.Kind == format.Never && window.Min == window.Max && e.Since == nil && e.Moment() != nil && !field.Bad() {
-		field.Errorf("%s is a single instant: write a range, such as ..%s", window.TimeRange, window.TimeRange)
-	}
+	field.ErrorIf(field.Written() && !field.Bad() && (late(window.Max) || late(window.Min)),
+		"%s extends beyond the end of the run at %s", window.TimeRange, value.Format(duration))
+	field.ErrorIf(window.Kind == format.Never && window.Min == window.Max && e.Since == nil && e.Moment() != nil &&
+		!field.Bad(), "%s is a single instant: write a range, such as ..%[1]s", window.TimeRange)
 }
 
 // checkMatcher checks the fields of the matchers and gives them their types.
@@ -200,9 +184,7 @@ func (c *checker) checkMatcher(e *format.Expect, n *strict.Node) {
 		c.checkAnchor(e, e.Since, n.Field("since"))
 	}
 	order := n.Field("order")
-	if e.Order != nil && len(e.Order) < 2 {
-		order.Errorf("needs at least two items")
-	}
+	order.ErrorIf(e.Order != nil && len(e.Order) < 2, "needs at least two items")
 	for i, m := range e.Order {
 		if m != nil {
 			if !n.Field("container").Bad() {
@@ -213,20 +195,15 @@ func (c *checker) checkMatcher(e *format.Expect, n *strict.Node) {
 	}
 }
 
-// maxPairs is the limit of pairs of a pod of an expectation and a pod of its since.
-const maxPairs = format.MaxPods
-
 // checkAnchor checks since or an item of order, which can be about other pods than the expectation.
 func (c *checker) checkAnchor(e *format.Expect, m *match.Moment, n *strict.Node) {
 	markUnread(&m.Pod, n.Field("pod"))
 	c.checkPodName(m.Pod, n.Field("pod"))
 	c.checkMoment(m, cmp.Or(m.Pod, e.Pod), n)
-	if m.Pod == "" {
-		return
-	}
-	if pairs := c.scenario.PodCount(e.Pod) * c.scenario.PodCount(m.Pod); pairs > maxPairs {
-		n.Field("pod").Errorf("compares %d pairs of pods: name fewer pods, so that there are at most %d", pairs,
-			maxPairs)
+	if m.Pod != "" {
+		pairs := c.scenario.PodCount(e.Pod) * c.scenario.PodCount(m.Pod)
+		n.Field("pod").ErrorIf(pairs > format.MaxPods,
+			"compares %d pairs of pods: name fewer pods, so that there are at most %d", pairs, format.MaxPods)
 	}
 }
 
@@ -295,12 +272,10 @@ func (c *checker) checkMoment(m *match.Moment, pod string, n *strict.Node) {
 		return
 	}
 	markUnread(&m.Container, n.Field("container"))
-	if field := n.Field("container"); field.Written() && format.IsRange(m.Container) {
-		field.Errorf("cannot be a range: name one container, or write the range beside since or order")
-	}
-	if m.Instance != nil && m.Record == nil {
-		n.Field("instance").Errorf("cannot be used with becomes: only a record has an instance")
-	}
+	n.Field("container").ErrorIf(n.Field("container").Written() && format.IsRange(m.Container),
+		"cannot be a range: name one container, or write the range beside since or order")
+	n.Field("instance").ErrorIf(m.Instance != nil && m.Record == nil,
+		"cannot be used with becomes: only a record has an instance")
 	c.checkContainerName(pod, m.Container, n.Field("container"))
 	if m.Record != nil {
 		c.checkRecord(m.Record, n)
@@ -325,9 +300,8 @@ func (c *checker) checkRecord(r *match.Record, n *strict.Node) {
 		return
 	}
 	for _, f := range r.Fields {
-		if f.Name == "took" && !f.Match.Overlaps(0, int64(longest)) {
-			n.Field("record").Field("took").Errorf("took is never %s: %s %s", f.Match, what, value.Format(longest))
-		}
+		n.Find("record.took").ErrorIf(f.Name == "took" && !f.Match.Overlaps(0, int64(longest)),
+			"took is never %s: %s %s", f.Match, what, value.Format(longest))
 	}
 }
 
@@ -351,15 +325,11 @@ func (c *checker) containerReasons() []string {
 
 // checkRuns checks the runs and versions that an expectation applies to.
 func (c *checker) checkRuns(e *format.Expect, n *strict.Node) {
-	if e.Runs != format.EveryRun && e.Runs != format.SomeRun {
-		n.Field("runs").Errorf("%s is neither every nor some%s", strict.Quote(e.Runs),
-			strict.DidYouMean(e.Runs, []string{format.EveryRun, format.SomeRun}))
-	}
-	if len(e.KubernetesVersions) > 0 && !n.Field("kubernetesVersions").Bad() && len(c.versions) > 0 &&
-		!slices.ContainsFunc(c.versions, e.AppliesTo) {
-		n.Field("kubernetesVersions").Errorf("the scenario runs none of these versions, only %s",
-			listVersions(c.versions))
-	}
+	checkWord(n.Field("runs"), e.Runs, format.EveryRun, format.SomeRun)
+	versions := n.Field("kubernetesVersions")
+	versions.ErrorIf(len(e.KubernetesVersions) > 0 && !versions.Bad() && len(c.versions) > 0 &&
+		!slices.ContainsFunc(c.versions, e.AppliesTo), "the scenario runs none of these versions, only %s",
+		listVersions(c.versions))
 }
 
 // checkObserved reports observed expectations that have no value to refresh.

@@ -58,9 +58,7 @@ func (c *checker) matching(name string) []*workload {
 // checkContainerName reports a container that one of the pods does not have.
 func (c *checker) checkContainerName(pod, container string, n *strict.Node) {
 	if container == "" {
-		if n.Written() {
-			n.Errorf("is empty: name a container, or leave the field out")
-		}
+		n.ErrorIf(n.Written(), "is empty: name a container, or leave the field out")
 		return
 	}
 	key := [2]string{pod, container}

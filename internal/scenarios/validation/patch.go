@@ -8,9 +8,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"probesim.dev/internal/podutil"
-	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/world/apiserver/admission"
@@ -51,70 +51,32 @@ func (c *checker) checkPatched(p *format.PatchPod, w *workload, n *strict.Node) 
 	if patched == nil {
 		return
 	}
-	if len(patched.Spec.EphemeralContainers) > 0 {
-		n.Find("spec.ephemeralContainers").Errorf("a patch cannot add ephemeral containers: write a debug step")
-		return
-	}
-	if resizes(patched, before) {
-		n.Field("spec").Errorf("a patch cannot change the resources of containers: write a resize step")
-		return
-	}
 	if w.Spec.Static && p.ChangesProbes() {
 		n.Field("spec").Errorf("a patch cannot change the probes of a static pod: write a setManifest step")
 		return
 	}
 	admission.Default(patched)
-	if c.rejects(p, patched, before, n) {
-		return
-	}
-	for c := range podutil.Containers(&patched.Spec) {
-		if c.Image != "" && !admission.IsImage(c.Image) {
-			n.Errorf("the image %s is not supported yet: its name is not a valid reference", strict.Quote(c.Image))
+	for _, version := range c.profiles() {
+		errs := admission.ValidateUpdate(version, patched, before)
+		if p.ChangesProbes() {
+			errs = append(errs, admission.ValidateGated(version, patched)...)
+		}
+		if report(n, patched, errs) {
+			return
 		}
 	}
 	if p.ChangesProbes() {
 		w.checkProbes(patched, n)
 	}
 	isNew := func(f string) bool { return !slices.Contains(w.Pod.Finalizers, f) }
-	if slices.ContainsFunc(patched.Finalizers, isNew) {
-		n.Find("metadata.finalizers").Errorf("a new finalizer is not supported yet: a patch can only remove finalizers")
-	}
+	n.Find("metadata.finalizers").ErrorIf(slices.ContainsFunc(patched.Finalizers, isNew),
+		"a new finalizer is not supported yet: a patch can only remove finalizers")
 }
 
-// rejects reports what the API server rejects in the versions of the scenario, and whether there is
-// something.
-func (c *checker) rejects(p *format.PatchPod, patched, before *v1.Pod, n *strict.Node) bool {
-	said := map[string]bool{}
-	for _, version := range c.profiles() {
-		errs := admission.ValidateUpdate(version, patched, before)
-		if p.ChangesProbes() {
-			errs = append(errs, admission.ValidateGated(version, patched)...)
-		}
-		for _, e := range errs {
-			switch written, _ := manifests.FindInPod(n, patched, e.Field); {
-			case said[e.Field]:
-			case written.Written():
-				written.Errorf("%s", e.ErrorBody())
-			case p.ChangesProbes():
-				n.Errorf("%s: %s", e.Field, e.ErrorBody())
-			default:
-				n.Errorf("%s", e.ErrorBody())
-			}
-			said[e.Field] = true
-		}
-	}
-	return len(said) > 0
-}
-
-// checkProbes reports probes that are not supported, and probes for which the programs of the
-// scenario are not made: rules answer one kind of handler, and endpoints are those of the first
-// handler.
+// checkProbes reports probes for which the programs of the scenario are not made: rules answer one
+// kind of handler, and endpoints are those of the first handler.
 func (w *workload) checkProbes(patched *v1.Pod, n *strict.Node) {
-	refuse := func(field, what string) { n.Errorf("%s is not supported yet (%s)", what, field) }
-	for path, container := range manifests.Containers(patched) {
-		for _, probe := range podutil.Probes(container) {
-			checkHTTPGetSupported(probe.HTTPGet, path+"."+probe.Field, refuse)
-		}
+	for container := range podutil.Containers(&patched.Spec) {
 		if first := w.withAdded[container.Name]; first != nil {
 			w.checkHandlers(container, first, n)
 		}
@@ -202,19 +164,6 @@ func (w *workload) isAny(name string) bool {
 		func(name string) bool { _, count := w.Named(name); return count > 0 })
 }
 
-// resizes reports whether resources or resize policies of containers differ. Resources change
-// through the subresource pods/resize, and resize policies never.
-func resizes(pod, old *v1.Pod) bool {
-	for c := range podutil.Containers(&pod.Spec) {
-		before := podutil.Find(old, c.Name)
-		if before != nil && !apiequality.Semantic.DeepEqual([]any{c.Resources, c.ResizePolicy},
-			[]any{before.Resources, before.ResizePolicy}) {
-			return true
-		}
-	}
-	return false
-}
-
 // checkStatus applies the patch to a status with all conditions of the kubelet. The patch may
 // change other conditions and nothing else (ValidatePodStatusUpdate in
 // pkg/apis/core/validation/validation.go at v1.37.0).
@@ -242,9 +191,8 @@ func checkStatus(p *format.PatchPod, n *strict.Node) {
 		return slices.Index(kubeletConditions, a.Type) - slices.Index(kubeletConditions, b.Type)
 	}
 	slices.SortFunc(rest.Conditions, byType)
-	if !reflect.DeepEqual(rest, &pod.Status) {
-		n.Field("status").Errorf("is supported only for conditions that the kubelet does not set")
-	}
+	n.Field("status").ErrorIf(!reflect.DeepEqual(rest, &pod.Status),
+		"is supported only for conditions that the kubelet does not set")
 }
 
 // checkCondition reports conditions that the API server rejects, and unknown condition statuses.
@@ -263,6 +211,92 @@ func conditionNode(list *strict.Node, t v1.PodConditionType) *strict.Node {
 	for i, item := range list.Items {
 		if item.Field("type").Value == string(t) {
 			return list.Index(i)
+		}
+	}
+	return list
+}
+
+// checkResize applies the patch to the pods in their initial state. It does not consider what other
+// steps change before.
+func (c *checker) checkResize(r *format.Resize, n *strict.Node) {
+	switch {
+	case n.Bad():
+		return
+	case r.Spec == nil:
+		n.Errorf("changes nothing: write the resources of containers under spec")
+		return
+	}
+	for _, p := range c.profiles() {
+		if !p.ResizesAreQueued {
+			n.Errorf("the kubelet of %s resizes pods by other rules, which are not simulated: write later versions "+
+				"in kubernetesVersions", p.Version)
+			return
+		}
+	}
+	for _, w := range c.matching(r.Pod) {
+		for _, p := range c.profiles() {
+			if !n.Bad() && c.withinLimits(w, n) {
+				w.checkResize(r, p, n)
+			}
+		}
+	}
+}
+
+func (w *workload) checkResize(r *format.Resize, p profile.Profile, n *strict.Node) {
+	before := w.NewPod(0)
+	admission.Default(before)
+	patched := merge(before, r.JSON(), n)
+	if patched == nil {
+		return
+	}
+	admission.Default(patched)
+	known := admission.Validate(before) // errors of the manifest, reported there
+	isKnown := func(e *field.Error) bool {
+		return slices.ContainsFunc(known, func(k *field.Error) bool { return k.Error() == e.Error() })
+	}
+	report(n, patched, slices.DeleteFunc(admission.ValidateResize(p, patched, before), isKnown))
+}
+
+// checkDebug reports fields that an ephemeral container cannot have. It does not consider what
+// patches change before.
+func (c *checker) checkDebug(d *format.Debug, n *strict.Node) {
+	container := n.Field("container")
+	switch {
+	case n.Bad():
+		return
+	case !container.Written():
+		container.Errorf("is required: the ephemeral container, with a name and an image")
+		return
+	}
+	for _, w := range c.matching(d.Pod) {
+		if !container.Bad() {
+			w.checkDebug(d, n)
+		}
+	}
+}
+
+func (w *workload) checkDebug(d *format.Debug, n *strict.Node) {
+	pod := w.NewPod(0)
+	for _, other := range w.debugged {
+		pod.Spec.EphemeralContainers = append(pod.Spec.EphemeralContainers, other.Container)
+	}
+	container := d.Container.DeepCopy()
+	admission.DefaultEphemeral(container)
+	for _, e := range admission.ValidateEphemeral(pod, container, field.NewPath("container")) {
+		n.Find(e.Field).Errorf("%s", e.ErrorBody())
+	}
+	w.debugged = append(w.debugged, d)
+}
+
+// ephemeral returns the ephemeral containers that steps add to the pods of the workload.
+func (c *checker) ephemeral(w *workload) []*v1.Container {
+	var list []*v1.Container
+	for _, s := range c.scenario.Spec.Steps {
+		if s == nil || s.Debug == nil {
+			continue
+		}
+		if w.isAny(s.Debug.Pod) {
+			list = append(list, (*v1.Container)(&s.Debug.Container.EphemeralContainerCommon))
 		}
 	}
 	return list

@@ -20,13 +20,8 @@ import (
 // or invalid.
 func (c *checker) checkPods() {
 	n := c.spec.Field("pods")
-	if n.Kind != strict.Sequence || len(n.Items) == 0 {
-		if !n.Bad() {
-			n.Errorf("is required: list the pods of the scenario")
-		}
-		return
-	}
-	if !format.Fits(n) {
+	n.ErrorIf(len(n.Items) == 0 && !n.Bad(), "is required: list the pods of the scenario")
+	if n.Kind != strict.Sequence || !format.Fits(n) {
 		return
 	}
 	names := taken{pods: map[string]bool{}, uids: map[types.UID]bool{}}
@@ -139,7 +134,6 @@ func (c *checker) workload(m *manifests.Object, p *format.Pod, n *strict.Node) *
 	c.checkRoom(w, n)
 	c.checkSupported(w)
 	c.checkGated(w)
-	c.checkStopSignals(w)
 	checkAt(n.Field("at"), &p.At, c.scenario.Spec.Duration)
 	checkDelays(n.Field("delays"), p.Delays)
 	w.Delays = p.Delays.Compile()
@@ -158,20 +152,13 @@ func (c *checker) workload(m *manifests.Object, p *format.Pod, n *strict.Node) *
 // findManifest returns the workload that an entry of spec.pods names, or nil after reporting why
 // there is none.
 func (c *checker) findManifest(p *format.Pod, n *strict.Node) *manifests.Object {
+	n.Field("name").ErrorIf(p.Name == "", "is required: the metadata.name of a workload")
 	for _, name := range []string{"name", "kind", "file"} {
-		if n.Field(name).Bad() {
+		field := n.Field(name)
+		field.ErrorIf(name != "name" && field.Written() && field.Value == "", "is empty: leave the field out")
+		if field.Bad() || p.Name == "" {
 			return nil
 		}
-	}
-	for _, name := range []string{"kind", "file"} {
-		if field := n.Field(name); field.Written() && field.Value == "" {
-			field.Errorf("is empty: leave the field out")
-			return nil
-		}
-	}
-	if p.Name == "" {
-		n.Field("name").Errorf("is required: the metadata.name of a workload")
-		return nil
 	}
 	f, where := c.file, "in this file"
 	if p.File != "" {

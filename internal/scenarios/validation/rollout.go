@@ -16,6 +16,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/scenarios/format"
@@ -39,16 +40,9 @@ func (c *checker) checkControlPlane() {
 		}
 		return
 	}
-	if s.ControlPlane.Set != "" {
-		if _, err := format.DelaySet(s.ControlPlane.Set); err != nil {
-			n.Field("set").Errorf("%v", err)
-		}
-	}
-	for i, step := range s.Steps {
-		if step != nil && step.StepClock != nil {
-			c.spec.Field("steps").Index(i).Field("stepClock").
-				Errorf("cannot be used with controlPlane: the clocks of controllers do not jump")
-		}
+	checkSet(n.Field("set"), s.ControlPlane.Set)
+	for _, step := range c.spec.Field("steps").Items {
+		step.Refuse([]string{"stepClock"}, "cannot be used with controlPlane: the clocks of controllers do not jump")
 	}
 }
 
@@ -57,15 +51,10 @@ func (c *checker) control(w *workload, n *strict.Node) {
 	if !c.controlled() || w.Manifest.Kind.Kind != "Deployment" {
 		return
 	}
-	if field := n.Field("stagger"); field.Written() {
-		field.Errorf("cannot be used with controlPlane: the controllers decide when pods are created")
-	}
-	if field := n.Field("static"); field.Written() {
-		field.Errorf("cannot be used with controlPlane: a Deployment has no static pods")
-		return
-	}
+	n.Refuse([]string{"stagger"}, "cannot be used with controlPlane: the controllers decide when pods are created")
+	n.Refuse([]string{"static"}, "cannot be used with controlPlane: a Deployment has no static pods")
 	d := w.Manifest.Deployment(w.Pod, w.Replicas)
-	if d == nil {
+	if d == nil || n.Field("static").Written() {
 		return
 	}
 	w.Controlled = &plan.Controlled{Deployment: d, ReplicaSets: 1,
@@ -83,10 +72,13 @@ func (c *checker) control(w *workload, n *strict.Node) {
 
 // checkPods reports a Deployment that has too many pods during a rollout.
 func checkPods(d *appsv1.Deployment, n *strict.Node) {
-	if pods := int(*d.Spec.Replicas) + surgeOf(d); pods > format.MaxPods {
-		n.Errorf("there would be %d pods during a rollout, with maxSurge: at most %d are possible", pods,
-			format.MaxPods)
+	pods := int(*d.Spec.Replicas)
+	if update := d.Spec.Strategy.RollingUpdate; update != nil {
+		surge, _ := intstr.GetScaledValueFromIntOrPercent(update.MaxSurge, pods, true)
+		pods += surge
 	}
+	n.ErrorIf(pods > format.MaxPods, "there would be %d pods during a rollout, with maxSurge: at most %d are possible",
+		pods, format.MaxPods)
 }
 
 // checkSelector reports a Deployment that would take the pods of one before it for its own, or the
@@ -107,16 +99,6 @@ func (c *checker) checkSelector(w *workload, n *strict.Node) {
 	}
 }
 
-// surgeOf returns how many pods a rollout adds at most.
-func surgeOf(d *appsv1.Deployment) int {
-	if d.Spec.Strategy.RollingUpdate == nil {
-		return 0
-	}
-	surge, _ := intstr.GetScaledValueFromIntOrPercent(d.Spec.Strategy.RollingUpdate.MaxSurge, int(*d.Spec.Replicas),
-		true)
-	return surge
-}
-
 // admit returns a Deployment as the API server stores it, or nil after reporting what the server
 // rejects. Errors of the template are those of its pods, which are reported where the pods are.
 func (c *checker) admit(d *appsv1.Deployment, n *strict.Node) *appsv1.Deployment {
@@ -129,9 +111,7 @@ func (c *checker) admit(d *appsv1.Deployment, n *strict.Node) *appsv1.Deployment
 		return admitted
 	}
 	for _, cause := range causesOf(err) {
-		if !strings.HasPrefix(cause.Field, "spec.template") {
-			n.Find(cause.Field).Errorf("%s", cause.Message)
-		}
+		n.Find(cause.Field).ErrorIf(!strings.HasPrefix(cause.Field, "spec.template"), "%s", cause.Message)
 	}
 	return nil
 }
@@ -147,42 +127,35 @@ func causesOf(err error) []metav1.StatusCause {
 // deployment returns the Deployment that a step names, or nil after reporting why there is none.
 func (c *checker) deployment(name string, n *strict.Node) *workload {
 	if !c.controlled() {
-		if !c.spec.Field("controlPlane").Bad() {
-			n.Errorf("needs controlPlane: write controlPlane: {} in spec, which turns the controllers on")
-		}
+		n.ErrorIf(!c.spec.Field("controlPlane").Bad(),
+			"needs controlPlane: write controlPlane: {} in spec, which turns the controllers on")
 		return nil
 	}
 	field := n.Field("workload")
 	if field.Bad() || !c.resolved() {
 		return nil
 	}
-	var found []*workload
-	var names []string
-	for _, w := range c.workloads {
+	isMeant := func(w *workload) bool {
 		namespace, own := format.SplitName(name)
-		if name != "" && (own != w.Manifest.Name || namespace != "" && namespace != w.Pod.Namespace) {
-			if w.Controlled != nil {
-				names = append(names, w.Manifest.Name)
-			}
-			continue
-		}
-		if w.Controlled == nil && name != "" {
-			field.Errorf("%s is a %s: %s", name, w.Manifest.Kind.Kind, notRolledOut(w.Manifest.Kind.Kind))
-			return nil
-		}
-		if w.Controlled != nil {
-			found = append(found, w)
-		}
+		return name == "" || own == w.Manifest.Name && (namespace == "" || namespace == w.Pod.Namespace)
 	}
+	isOther := func(w *workload) bool { return w.Controlled == nil }
+	deployments := slices.DeleteFunc(slices.Clone(c.workloads), isOther)
+	found := slices.DeleteFunc(slices.Clone(deployments), func(w *workload) bool { return !isMeant(w) })
+	other := slices.IndexFunc(c.workloads, func(w *workload) bool { return name != "" && isOther(w) && isMeant(w) })
 	switch {
+	case other >= 0:
+		kind := c.workloads[other].Manifest.Kind.Kind
+		field.Errorf("%s is a %s: %s", name, kind, notRolledOut(kind))
 	case len(found) == 1:
 		return found[0]
-	case name == "" && len(found) == 0:
-		n.Errorf("the scenario has no Deployment")
-	case len(found) == 0:
-		field.Errorf("the scenario has no Deployment %s%s", strict.Quote(name), strict.OrList(name, names))
-	default:
+	case len(found) > 1:
 		n.Errorf("there are %d Deployments: name the one you mean with workload", len(found))
+	case name == "":
+		n.Errorf("the scenario has no Deployment")
+	default:
+		names := printable.Words(deployments, func(w *workload) string { return w.Manifest.Name })
+		field.Errorf("the scenario has no Deployment %s%s", strict.Quote(name), strict.OrList(name, names))
 	}
 	return nil
 }
@@ -203,7 +176,7 @@ func (c *checker) checkScale(s *format.Scale, n *strict.Node) {
 	case s.Replicas == nil:
 		field.Errorf("is required: the number of pods")
 	case *s.Replicas < 0 || *s.Replicas > format.MaxPods:
-		field.Errorf("must be from 0 to %d, not %d", format.MaxPods, *s.Replicas)
+		checkRange(field, *s.Replicas, 0, format.MaxPods)
 	case c.begun(w):
 		w.rolled = w.rolled.DeepCopy()
 		w.rolled.Spec.Replicas = new(int32(*s.Replicas))
@@ -216,14 +189,10 @@ func (c *checker) checkRollout(step *format.Step, n *strict.Node) {
 	r := step.Rollout
 	w := c.deployment(r.Workload, n)
 	for _, name := range []string{"restart", "pause", "resume"} {
-		if field := n.Field(name); field.Written() && field.Value == "false" {
-			field.Errorf("must be true, or left out")
-		}
+		n.Field(name).ErrorIf(n.Field(name).Value == "false", "must be true, or left out")
 	}
-	containers := n.Field("containers")
-	if containers.Written() && r.Template == nil {
-		containers.Errorf("needs template: other changes keep the programs that there are")
-	}
+	n.Field("containers").ErrorIf(n.Field("containers").Written() && r.Template == nil,
+		"needs template: other changes keep the programs that there are")
 	variants := n.WrittenOf("template", "restart", "undo", "pause", "resume", "spec")
 	switch {
 	case n.Bad() || w == nil:
@@ -296,6 +265,9 @@ func (c *checker) checkChange(w *workload, step *format.Step, n, field *strict.N
 			}
 			field.Find(under).Errorf("%s", cause.Message)
 		}
+		if r.Template != nil {
+			w.revisions++ // later steps can rely on it
+		}
 		return
 	}
 	same := equality.Semantic.DeepEqual(patched.Spec, w.rolled.Spec)
@@ -307,21 +279,10 @@ func (c *checker) checkChange(w *workload, step *format.Step, n, field *strict.N
 	}
 	checkPods(patched, field)
 	if !equality.Semantic.DeepEqual(patched.Spec.Template, w.rolled.Spec.Template) {
-		checkImages(patched, field)
 		w.revisions++
 		c.checkPrograms(w, step, patched, n.Field("containers"))
 	}
 	w.rolled = patched
-}
-
-// checkImages reports images that are not supported.
-func checkImages(d *appsv1.Deployment, n *strict.Node) {
-	for i := range d.Spec.Template.Spec.Containers {
-		if image := d.Spec.Template.Spec.Containers[i].Image; image != "" && !admission.IsImage(image) {
-			n.Find("spec.containers").Errorf("the image %s is not a valid reference; such images are not supported",
-				strict.Quote(image))
-		}
-	}
 }
 
 // checkPrograms makes the programs in the pods of a changed template: those of the containers of
@@ -338,9 +299,7 @@ func (c *checker) checkPrograms(w *workload, step *format.Step, d *appsv1.Deploy
 			w.scripts = append(w.scripts, s)
 			continue
 		}
-		if s.spec.Lease != nil {
-			s.node.Field("lease").Errorf("write the lease in spec.pods: new pods want the same one")
-		}
+		s.node.Refuse([]string{"lease"}, "write the lease in spec.pods: new pods want the same one")
 		s.spec.Lease = w.scripts[i].spec.Lease
 		w.scripts[i] = s
 	}

@@ -43,14 +43,9 @@ func (c *checker) checkServices() {
 // workload of its name.
 func (c *checker) checkService(s *format.Service, n *strict.Node) {
 	name := n.Field("name")
-	if s.Name == "" {
-		if !name.Bad() {
-			name.Errorf("is required: the metadata.name of a Service, or the name of a workload")
-		}
-		return
-	}
+	name.ErrorIf(s.Name == "", "is required: the metadata.name of a Service, or the name of a workload")
 	object := c.findService(s, n)
-	if object == nil {
+	if s.Name == "" || object == nil {
 		return
 	}
 	admitted, err := admission.AdmitService(object)
@@ -140,10 +135,9 @@ func (c *checker) findService(s *format.Service, n *strict.Node) *v1.Service {
 			}
 		}
 	}
-	if c.resolved() {
-		n.Field("name").Errorf("there is no Service and no workload %s in this file: set file%s", strict.Quote(s.Name),
-			strict.OrList(s.Name, f.ServiceNames()))
-	}
+	n.Field("name").ErrorIf(c.resolved() && s.Name != "",
+		"there is no Service and no workload %s in this file: set file%s", strict.Quote(s.Name),
+		strict.OrList(s.Name, f.ServiceNames()))
 	return nil
 }
 
@@ -190,9 +184,8 @@ func (c *checker) checkRouter(r *format.Router, n *strict.Node) {
 // checkTraffic checks a stream of requests.
 func (c *checker) checkTraffic(t *format.Traffic, n *strict.Node) {
 	const most = 1_000_000
-	if rps := n.Field("rps"); !rps.Bad() && (t.RPS < 1 || t.RPS > most) {
-		rps.Errorf("is required: the number of requests a second, from 1 to %d", most)
-	}
+	n.Field("rps").ErrorIf(t.RPS < 1 || t.RPS > most,
+		"is required: the number of requests a second, from 1 to %d", most)
 	s := c.serviceNamed(t.Service, n.Field("service"))
 	if s == nil {
 		return
@@ -201,14 +194,11 @@ func (c *checker) checkTraffic(t *format.Traffic, n *strict.Node) {
 	if t.Router == "" {
 		t.Router = names[0]
 	}
-	if t.Container != "" && c.resolved() && !slices.ContainsFunc(c.workloads,
-		func(w *workload) bool { return selects(s.Object, w.Pod) && podutil.Find(w.Pod, t.Container) != nil }) {
-		n.Field("container").Errorf("no pod of the Service %s has a container %s", t.Service, strict.Quote(t.Container))
-	}
-	if !slices.Contains(names, t.Router) {
-		n.Field("router").Errorf("the Service %s has no router %s%s", t.Service, strict.Quote(t.Router),
-			strict.OrList(t.Router, names))
-	}
+	serves := func(w *workload) bool { return selects(s.Object, w.Pod) && podutil.Find(w.Pod, t.Container) != nil }
+	n.Field("container").ErrorIf(t.Container != "" && c.resolved() && !slices.ContainsFunc(c.workloads, serves),
+		"no pod of the Service %s has a container %s", t.Service, strict.Quote(t.Container))
+	n.Field("router").ErrorIf(!slices.Contains(names, t.Router), "the Service %s has no router %s%s", t.Service,
+		strict.Quote(t.Router), strict.OrList(t.Router, names))
 }
 
 // serviceNamed returns the Service that a field names, or nil after reporting why there is none.
@@ -216,15 +206,11 @@ func (c *checker) serviceNamed(name string, n *strict.Node) *plan.Service {
 	if n.Bad() || c.spec.Field("services").Bad() {
 		return nil
 	}
-	if name == "" {
-		n.Errorf("is required: the name of a Service of the scenario")
-		return nil
-	}
+	n.ErrorIf(name == "", "is required: the name of a Service of the scenario")
 	s := c.scenario.Service(name)
-	if s == nil {
-		names := printable.Words(c.scenario.Services, func(s plan.Service) string { return s.Spec.Name })
-		n.Errorf("spec.services has no Service %s%s", strict.Quote(name), strict.OrList(name, names))
-	}
+	names := printable.Words(c.scenario.Services, func(s plan.Service) string { return s.Spec.Name })
+	n.ErrorIf(name != "" && s == nil, "spec.services has no Service %s%s", strict.Quote(name),
+		strict.OrList(name, names))
 	return s
 }
 
@@ -246,14 +232,11 @@ func (c *checker) checkLost(e *format.Expect, n *strict.Node) {
 		n.Field("lost").Errorf("needs controlPlane, services and traffic")
 		return
 	}
-	if e.Lost.Min <= 0 && e.Lost.Max == value.OpenMax {
-		n.Field("lost").Errorf("%s is any number, so the expectation always holds", e.Lost)
-	}
+	checkAny(n.Field("lost"), e.Lost)
 	s := c.serviceNamed(e.Service, n.Field("service"))
-	if s != nil && !slices.ContainsFunc(c.scenario.Spec.Traffic,
-		func(t format.Traffic) bool { return c.scenario.Service(t.Service) == s }) {
-		n.Field("service").Errorf("the Service %s gets no requests: add it to traffic", e.Service)
-	}
+	sends := func(t format.Traffic) bool { return c.scenario.Service(t.Service) == s }
+	n.Field("service").ErrorIf(s != nil && !slices.ContainsFunc(c.scenario.Spec.Traffic, sends),
+		"the Service %s gets no requests: add it to traffic", e.Service)
 	c.checkSince(e, n)
 }
 

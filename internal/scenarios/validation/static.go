@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/scenarios/manifests"
@@ -26,17 +27,16 @@ func (c *checker) checkStatic(w *workload, n *strict.Node) {
 	for _, e := range admission.ValidateStatic(w.Pod) {
 		w.errs.At(w.Pod, e.Field).Errorf("%s", e.Detail)
 	}
-	if uid := w.errs.At(w.Pod, "metadata.uid"); uid.Written() {
-		uid.Errorf("a static pod with its own UID is not supported yet: the kubelet derives the UID from the manifest")
-	}
+	uid := w.errs.At(w.Pod, "metadata.uid")
+	uid.ErrorIf(uid.Written(), "a static pod with its own UID is not supported yet: the kubelet derives the UID from "+
+		"the manifest")
 }
 
 // checkManifests reports target pods that are not static.
 func (c *checker) checkManifests(pod string, n *strict.Node) {
 	for _, w := range c.matching(pod) {
-		if !w.Spec.Static && !n.Bad() {
-			n.Errorf("needs a static pod, and %s has no static: true in spec.pods", w.Manifest.Name)
-		}
+		n.ErrorIf(!w.Spec.Static && !n.Bad(), "needs a static pod, and %s has no static: true in spec.pods",
+			w.Manifest.Name)
 	}
 }
 
@@ -63,11 +63,8 @@ func (w *workload) checkManifest(s *format.SetManifest, n *strict.Node) {
 		}
 	}
 	admission.Default(patched)
-	errs := slices.Concat(admission.Validate(patched), admission.ValidateStatic(patched),
-		admission.ValidateSupported(patched))
-	for _, e := range errs {
-		nodeIn(n, patched, e.Field, n).Errorf("%s", e.ErrorBody())
-	}
+	report(n, patched, slices.Concat(admission.Validate(patched), admission.ValidateStatic(patched),
+		admission.ValidateSupported(patched)))
 	w.checkContainers(patched, n)
 }
 
@@ -81,9 +78,7 @@ func (w *workload) checkContainers(patched *v1.Pod, n *strict.Node) {
 		n.Field("spec").Errorf("a step cannot add or remove containers of a static pod yet")
 		return
 	}
-	refuse := func(field, what string) { n.Errorf("%s is not supported yet (%s)", what, field) }
-	for path, container := range manifests.Containers(patched) {
-		checkContainerSupported(container, path+".", refuse)
+	for container := range podutil.Containers(&patched.Spec) {
 		if w.answersEndpoints(container.Name) && !sameEndpoints(container, podutil.Find(w.Pod, container.Name)) {
 			n.Field("spec").Errorf("a step cannot change a probe or hook of %s yet, because its behavior has endpoints",
 				container.Name)
@@ -91,13 +86,17 @@ func (w *workload) checkContainers(patched *v1.Pod, n *strict.Node) {
 	}
 }
 
-// nodeIn returns the node of a field of a patched pod in a patch, or another one if the patch does
-// not write it.
-func nodeIn(patch *strict.Node, pod *v1.Pod, field string, otherwise *strict.Node) *strict.Node {
-	if written, _ := manifests.FindInPod(patch, pod, field); written.Written() {
-		return written
+// report reports errors of the API server about a patched pod where the patch has their fields, or
+// else at the patch. It returns false if there are none.
+func report(patch *strict.Node, pod *v1.Pod, errs field.ErrorList) bool {
+	for _, e := range errs {
+		if written, _ := manifests.FindInPod(patch, pod, e.Field); written.Written() {
+			written.Errorf("%s", e.ErrorBody())
+		} else {
+			patch.Errorf("%s: %s", e.Field, e.ErrorBody())
+		}
 	}
-	return otherwise
+	return len(errs) > 0
 }
 
 // answersEndpoints reports whether a rule of a container has answers by endpoint.

@@ -35,9 +35,7 @@ func (c *checker) checkSteps() {
 func (c *checker) checkAction(s *format.Step, n *strict.Node) {
 	switch actions := s.Actions(); len(actions) {
 	case 0:
-		if !n.WrittenBeside("at", "since", "after") {
-			n.Errorf("does nothing: write an action, such as delete: {}")
-		}
+		n.ErrorIf(!n.WrittenBeside("at", "since", "after"), "does nothing: write an action, such as delete: {}")
 	case 1:
 		field := n.Field(actions[0].Name)
 		s.ActionText = field.Text()
@@ -62,7 +60,9 @@ func (c *checker) checkActionOf(s *format.Step, action format.Action, n *strict.
 	}
 	switch a := action.Value.(type) {
 	case *format.Delete:
-		checkDelete(a, n)
+		if a.GracePeriodSeconds != nil {
+			checkRange(n.Field("gracePeriodSeconds"), *a.GracePeriodSeconds, 0, longestSeconds)
+		}
 	case *format.Kill:
 		c.checkKill(a, n)
 	case *format.SetDelays:
@@ -80,7 +80,7 @@ func (c *checker) checkActionOf(s *format.Step, action format.Action, n *strict.
 	case *format.ShutdownNode:
 		c.checkShutdownNode(n)
 	case *format.RuntimeDown:
-		checkRuntimeDown(a, n)
+		checkWord(n.Field("condition"), a.Condition, fakeruntime.RuntimeReady, fakeruntime.NetworkReady)
 	case *format.StepClock:
 		c.checkStepClock(a, n)
 	case *format.FailCall:
@@ -114,56 +114,39 @@ func (c *checker) checkStepTime(s *format.Step, n *strict.Node) {
 // checkTarget checks the name of the pods that an action applies to.
 func (c *checker) checkTarget(pod string, n *strict.Node) {
 	c.checkPodName(pod, n.Field("pod"))
-	if count := c.scenario.PodCount(""); !n.Field("pod").Written() && count > 1 {
-		n.Errorf("there are %d pods: name the ones you mean with pod", count)
-	}
+	count := c.scenario.PodCount("")
+	n.ErrorIf(!n.Field("pod").Written() && count > 1, "there are %d pods: name the ones you mean with pod", count)
 }
 
 // isReason matches reasons that the API accepts for conditions. Reasons of containers have the same
 // form.
 var isReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]{0,255}[A-Za-z0-9_])?$`)
 
-func checkDelete(d *format.Delete, n *strict.Node) {
-	longest := int64(value.MaxDuration.Seconds())
-	if g := d.GracePeriodSeconds; g != nil && (*g < 0 || *g > longest) {
-		n.Field("gracePeriodSeconds").Errorf("must be from 0 to %d, not %d", longest, *g)
-	}
-}
-
 func (c *checker) checkKill(k *format.Kill, n *strict.Node) {
 	if n.Bad() || n.Field("pod").Bad() {
 		return
 	}
 	c.checkContainerName(k.Pod, k.Container, n.Field("container"))
-	if k.Container == "" && slices.ContainsFunc(c.matching(k.Pod), (*workload).hasSeveralContainers) {
-		n.Errorf("there are several containers: name the one you mean with container")
-	}
-	if reason := n.Field("reason"); reason.Written() && !isReason.MatchString(k.Reason) {
-		reason.Errorf("%s is not a valid reason: write one such as OOMKilled", strict.Quote(k.Reason))
-	}
-	signal := n.Field("signal")
-	switch {
-	case signal.Written() && !k.IsSigterm() && k.Signal != "SIGKILL":
-		signal.Errorf("%s is not a signal of this step: write SIGTERM or SIGKILL", strict.Quote(k.Signal))
-	case k.IsSigterm() && (n.Field("reason").Written() || k.Remove):
-		signal.Errorf("SIGTERM has no reason and removes nothing: the program decides how the container ends")
-	}
+	n.ErrorIf(k.Container == "" && slices.ContainsFunc(c.matching(k.Pod), (*workload).hasSeveralContainers),
+		"there are several containers: name the one you mean with container")
+	reason, signal := n.Field("reason"), n.Field("signal")
+	reason.ErrorIf(reason.Written() && !isReason.MatchString(k.Reason), "%s is not a valid reason: write one such as "+
+		"OOMKilled", strict.Quote(k.Reason))
+	checkWord(signal, k.Signal, "SIGTERM", "SIGKILL")
+	signal.ErrorIf(k.IsSigterm() && (reason.Written() || k.Remove),
+		"SIGTERM has no reason and removes nothing: the program decides how the container ends")
+}
+
+// checkWord reports a word that is none of the possible ones.
+func checkWord(n *strict.Node, word string, possible ...string) {
+	n.ErrorIf(n.Written() && !slices.Contains(possible, word), "%s is neither %s%s", strict.Quote(word),
+		strings.Join(possible, " nor "), strict.DidYouMean(word, possible))
 }
 
 func checkSetDelays(s *format.SetDelays, n *strict.Node) {
-	checkDelays(n.Field("delays"), s.Delays)
-	if s.Delays == nil && !n.Field("delays").Bad() {
-		n.Field("delays").Errorf("is required: list the delays to change")
-	}
-}
-
-func checkRuntimeDown(r *format.RuntimeDown, n *strict.Node) {
-	condition := n.Field("condition")
-	if condition.Written() && !condition.Bad() && r.Condition != fakeruntime.RuntimeReady &&
-		r.Condition != fakeruntime.NetworkReady {
-		condition.Errorf("%s is not a runtime condition: write %s or %s", strict.Quote(r.Condition),
-			fakeruntime.RuntimeReady, fakeruntime.NetworkReady)
-	}
+	delays := n.Field("delays")
+	checkDelays(delays, s.Delays)
+	delays.ErrorIf(s.Delays == nil, "is required: list the delays to change")
 }
 
 // Limits of failed calls.
@@ -175,14 +158,9 @@ const (
 func (c *checker) checkFailCall(f *format.FailCall, n *strict.Node) {
 	call, container, effect, text := n.Field("call"), n.Field("container"), n.Field("effect"), n.Field("error")
 	method := fakeruntime.CallNamed(f.Call)
-	if method == "" && !n.Bad() && !call.Bad() {
-		if !call.Written() {
-			call.Errorf("is required: which call fails, such as removeContainer")
-		} else {
-			call.Errorf("%s is no call of the kubelet%s", strict.Quote(f.Call),
-				strict.OrList(f.Call, fakeruntime.Calls()))
-		}
-	}
+	call.ErrorIf(!call.Written() && !n.Bad(), "is required: which call fails, such as removeContainer")
+	call.ErrorIf(call.Written() && method == "", "%s is no call of the kubelet%s", strict.Quote(f.Call),
+		strict.OrList(f.Call, fakeruntime.Calls()))
 	c.checkPodName(f.Pod, n.Field("pod"))
 	switch {
 	case container.Written() && method != "" && !method.OfContainer():
@@ -190,27 +168,21 @@ func (c *checker) checkFailCall(f *format.FailCall, n *strict.Node) {
 	case container.Written() && !n.Field("pod").Bad():
 		c.checkContainerName(f.Pod, f.Container, container)
 	}
-	if n.Field("pod").Written() && method == fakeruntime.Status {
-		n.Field("pod").Errorf("does not apply: status is not about a pod")
+	n.Field("pod").ErrorIf(n.Field("pod").Written() && method == fakeruntime.Status,
+		"does not apply: status is not about a pod")
+	if f.Count != nil {
+		checkRange(n.Field("count"), *f.Count, 1, maxFailures)
 	}
-	if f.Count != nil && (*f.Count < 1 || *f.Count > maxFailures) {
-		n.Field("count").Errorf("must be from 1 to %d, not %d", maxFailures, *f.Count)
-	}
-	if effect.Written() && !effect.Bad() && f.Effect != format.EffectNone && f.Effect != format.EffectDone {
-		effect.Errorf("%s is no effect: write %s or %s", strict.Quote(f.Effect), format.EffectNone, format.EffectDone)
-	}
-	if text.Written() && !text.Bad() && (f.Error == "" || len(f.Error) > maxErrorText) {
-		text.Errorf("must have 1 to %d bytes", maxErrorText)
-	}
+	checkWord(effect, f.Effect, format.EffectNone, format.EffectDone)
+	text.ErrorIf(text.Written() && (f.Error == "" || len(f.Error) > maxErrorText), "must have 1 to %d bytes",
+		maxErrorText)
 }
 
 // checkShutdownNode reports a shutdown that the kubelet would ignore.
 func (c *checker) checkShutdownNode(n *strict.Node) {
 	config := c.scenario.Spec.Kubelet.Config.Compile()
-	if !c.spec.Field("kubelet").Field("config").Bad() && len(config.ShutdownPeriods()) == 0 {
-		n.Errorf("needs shutdownGracePeriod in kubelet.config: without it the kubelet ignores the shutdown (see " +
-			"rebootNode)")
-	}
+	n.ErrorIf(!c.spec.Find("kubelet.config").Bad() && len(config.ShutdownPeriods()) == 0,
+		"needs shutdownGracePeriod in kubelet.config: without it the kubelet ignores the shutdown (see rebootNode)")
 }
 
 // maxClockSteps limits the sum of all clock steps, regardless of their signs. It keeps the wall
@@ -224,7 +196,56 @@ func (c *checker) checkStepClock(s *format.StepClock, n *strict.Node) {
 		return
 	}
 	before := c.clockSteps
-	if c.clockSteps += s.By.Time().Abs(); before <= maxClockSteps && c.clockSteps > maxClockSteps {
-		by.Errorf("the wall clock jumps by more than 365 days in total")
+	c.clockSteps += s.By.Time().Abs()
+	by.ErrorIf(before <= maxClockSteps && c.clockSteps > maxClockSteps,
+		"the wall clock jumps by more than 365 days in total")
+}
+
+// checkFor reports a length of time that can be 0s.
+func checkFor(d *value.Draw, n *strict.Node) {
+	n.ErrorIf(d != nil && d.Min <= 0, "must be longer than 0s, not %s", d)
+}
+
+// checkAt reports a time after the end of the run.
+func checkAt(n *strict.Node, at *value.Draw, duration value.Duration) {
+	n.ErrorIf(n.Written() && at.Min > duration.Time(), "%s is after the end of the run at %s", at, duration)
+}
+
+// maxDelay is the limit for one call.
+const maxDelay = time.Hour
+
+// podDelays are the delays of calls that apply to a pod. The image calls name the pod, not the
+// container.
+var podDelays = []string{"set", "runPodSandbox", "stopPodSandbox", "removePodSandbox", "listPodSandbox",
+	"podSandboxStatus", "listContainers", "imageStatus", "imagePull", "volumeMount", "apiGet", "apiPatch", "apiDelete"}
+
+// checkDelays reports delays above the limit, and an unknown set.
+func checkDelays(n *strict.Node, delays *format.Delays) {
+	if delays == nil {
+		return
+	}
+	checkSet(n.Field("set"), delays.Set)
+	for i := range n.Keys {
+		var d value.Draw
+		if err := d.UnmarshalText([]byte(n.Items[i].Value)); err == nil && d.Max > maxDelay {
+			n.Items[i].Errorf("%s is longer than %s, the limit for one call", d, value.Format(maxDelay))
+		}
+	}
+}
+
+// checkSet reports an unknown set of delays.
+func checkSet(n *strict.Node, name string) {
+	if n.Written() {
+		_, err := format.DelaySet(name)
+		n.ErrorIf(err != nil, "%v", err)
+	}
+}
+
+// checkContainerDelays also reports delays of calls that do not apply to a container.
+func checkContainerDelays(n *strict.Node, delays *format.Delays) {
+	checkDelays(n, delays)
+	for i, key := range n.Keys {
+		n.Items[i].ErrorIf(slices.Contains(podDelays, key.Name),
+			"does not apply to a container: set it in the delays of the pod or of the scenario")
 	}
 }

@@ -72,9 +72,7 @@ func CheckWorkload(s *plan.Scenario, m *manifests.Object, entry *strict.Node, ve
 func (c *checker) check() {
 	c.checkMetadata()
 	if c.spec.Kind != strict.Mapping {
-		if !c.spec.Bad() {
-			c.spec.Errorf("is required")
-		}
+		c.spec.ErrorIf(!c.spec.Bad(), "is required")
 		return
 	}
 	c.checkRun()
@@ -110,9 +108,7 @@ func (c *checker) checkMetadata() {
 // checkRun checks the duration, the seeds and the versions.
 func (c *checker) checkRun() {
 	s := &c.scenario.Spec
-	if n := c.spec.Field("duration"); s.Duration == 0 && !n.Bad() {
-		n.Errorf("must be longer than 0s")
-	}
+	c.spec.Field("duration").ErrorIf(s.Duration == 0, "must be longer than 0s")
 	if s.Seeds != nil && !c.spec.Field("seeds").Bad() {
 		switch n := c.spec.Field("seeds"); {
 		case s.Seeds.Min == value.OpenMin || s.Seeds.Max == value.OpenMax:
@@ -149,3 +145,15 @@ type Usage struct {
 	merges int // comparisons of values by the patches, so far
 	ranged int // names of the ranges so far
 }
+
+const (
+	// maxParts is the limit of pods, containers and probes of a scenario in total. Each needs a
+	// process of the simulator, and node.DefaultLimits bounds those.
+	maxParts = 150_000
+
+	maxPodValues  = 2_000_000  // values in the manifests of a scenario, counted for each pod
+	maxFileValues = 4_000_000  // values in the manifests that the scenarios of a file use
+	maxFilePods   = 200_000    // pods in the scenarios of a file
+	maxFileMerges = 50_000_000 // comparisons of values by the patches, about
+	maxRanged     = 100_000    // names of all ranges of a file
+)

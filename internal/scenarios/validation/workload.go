@@ -128,9 +128,7 @@ func apply(patches []*strict.Node, pod *v1.Pod) *v1.Pod {
 func merge(pod *v1.Pod, patch []byte, n *strict.Node) *v1.Pod {
 	patched, err := admission.Merge(pod, patch)
 	if err != nil {
-		if !n.Bad() {
-			n.Errorf("cannot be applied: %s", err)
-		}
+		n.ErrorIf(!n.Bad(), "cannot be applied: %s", err)
 		return nil
 	}
 	return patched

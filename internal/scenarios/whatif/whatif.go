@@ -336,11 +336,6 @@ func isNo(what, kind, name string, known []string) string {
 
 // list lists the first names.
 func list(names []string) string {
-	const most = 20
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
-	text := cmp.Or(strings.Join(names[:min(len(names), most)], ", "), "none")
-	if len(names) > most {
-		text += ", …"
-	}
-	return printable.Text(text)
+	return printable.Text(cmp.Or(printable.Few(names), "none"))
 }

@@ -6,16 +6,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"probesim.dev/internal/lists"
 )
 
 // ReadyCondition returns the condition Ready of a pod, or nil.
 func ReadyCondition(pod *v1.Pod) *v1.PodCondition {
-	for i := range pod.Status.Conditions {
-		if pod.Status.Conditions[i].Type == v1.PodReady {
-			return &pod.Status.Conditions[i]
-		}
-	}
-	return nil
+	return lists.Find(pod.Status.Conditions, func(x *v1.PodCondition) bool { return x.Type == v1.PodReady })
 }
 
 // IsPodReady reports whether a pod is Ready.

@@ -3,6 +3,7 @@ package router
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -57,37 +58,29 @@ func NamedLoadBalancer(name string) (Named, bool) {
 // whole text is its name.
 func parse(text string) (Named, error) {
 	n := Named{LoadBalancer{Name: text}, "as you say"}
-	name, delays, found := strings.Cut(text, ":")
-	parts := strings.Split(delays, ",")
+	m := withDelays.FindStringSubmatch(text)
 	switch {
 	case strings.HasSuffix(text, "-instance"):
 		return n, errors.New("its targets are nodes, so kube-proxy decides which pod gets a request: say kube-proxy")
-	case !found || len(parts) != 2:
+	case m == nil:
 		return n, fmt.Errorf("must be one of %s, or a load balancer such as 'gateway: add 30s..40s, remove 40s'",
 			strings.Join(Names(), ", "))
-	case strings.TrimSpace(name) == "":
-		return n, errors.New("the load balancer needs a name, as in 'gateway: add 30s..40s, remove 40s'")
-	case name == KubeProxy:
+	case m[1] == KubeProxy:
 		return n, errors.New("kube-proxy has delays of its own: give the load balancer another name")
 	}
-	for i, word := range []string{"add", "remove"} {
-		delay, found := strings.CutPrefix(strings.TrimSpace(parts[i]), word+" ")
-		if !found {
-			return n, fmt.Errorf("%q is not the delay %s of a load balancer, as in 'gateway: add 30s..40s, remove 40s'",
-				strings.TrimSpace(parts[i]), word)
-		}
-		var d value.Draw
-		if err := d.UnmarshalText([]byte(strings.TrimSpace(delay))); err != nil {
-			return n, fmt.Errorf("%s: %w", word, err)
-		}
-		if word == "add" {
-			n.AddLeast, n.AddMost = d.Min, d.Max
-		} else {
-			n.RemoveLeast, n.RemoveMost = d.Min, d.Max
-		}
+	var add, remove value.Draw
+	if err := add.UnmarshalText([]byte(m[2])); err != nil {
+		return n, fmt.Errorf("add: %w", err)
 	}
+	if err := remove.UnmarshalText([]byte(m[3])); err != nil {
+		return n, fmt.Errorf("remove: %w", err)
+	}
+	n.AddLeast, n.AddMost, n.RemoveLeast, n.RemoveMost = add.Min, add.Max, remove.Min, remove.Max
 	return n, nil
 }
+
+// withDelays matches a load balancer: its name, and its delays.
+var withDelays = regexp.MustCompile(`^\s*([^:\s][^:]*):\s*add (\S+)\s*,\s*remove (\S+)\s*$`)
 
 // Short returns the name of a router without delays.
 func Short(name string) string {

@@ -32,25 +32,26 @@ func DefaultJob(o *batchv1.Job) {
 // name is also a label of its pods, and the numbers of its pods. The defaults must be set. The
 // rules for Jobs and CronJobs are in pkg/apis/batch/validation at v1.37.0. (ValidateJobCreate)
 func ValidateJob(o *batchv1.Job) field.ErrorList {
-	errs := validateMeta(&o.ObjectMeta, apivalidation.NameIsDNSSubdomain)
-	errs = append(errs, validateNumbers(&o.Spec, field.NewPath("spec"))...)
-	label := map[string]string{batchv1.JobNameLabel: o.Name}
-	return append(errs, metavalidation.ValidateLabels(label,
-		field.NewPath("spec", "template", "metadata", "labels"))...)
+	return errorsIn(nil, func(s scope) {
+		validateMeta(s, &o.ObjectMeta, apivalidation.NameIsDNSSubdomain)
+		validateNumbers(s.at("spec"), &o.Spec)
+		s.add(metavalidation.ValidateLabels(map[string]string{batchv1.JobNameLabel: o.Name},
+			field.NewPath("spec", "template", "metadata", "labels"))...)
+	})
 }
 
 // ValidateCronJob returns the errors with which the API server rejects the metadata of a CronJob,
 // and the numbers of pods of its Jobs. (ValidateCronJobCreate)
 func ValidateCronJob(o *batchv1.CronJob) field.ErrorList {
-	errs := validateMeta(&o.ObjectMeta, apivalidation.NameIsDNSSubdomain)
-	if len(o.Name) > maxCronJobName {
-		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), o.Name,
-			fmt.Sprintf("must be no more than %d characters", maxCronJobName)))
-	}
-	return append(errs, validateNumbers(&o.Spec.JobTemplate.Spec, field.NewPath("spec", "jobTemplate", "spec"))...)
+	return errorsIn(nil, func(s scope) {
+		validateMeta(s, &o.ObjectMeta, apivalidation.NameIsDNSSubdomain)
+		s.at("metadata", "name").invalid(len(o.Name) > maxCronJobName, o.Name,
+			fmt.Sprintf("must be no more than %d characters", maxCronJobName))
+		validateNumbers(s.at("spec", "jobTemplate", "spec"), &o.Spec.JobTemplate.Spec)
+	})
 }
 
-func validateNumbers(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
-	return append(nonNegativeIfSet(path.Child("parallelism"), spec.Parallelism),
-		nonNegativeIfSet(path.Child("completions"), spec.Completions)...)
+func validateNumbers(s scope, spec *batchv1.JobSpec) {
+	nonNegative(s.at("parallelism"), spec.Parallelism)
+	nonNegative(s.at("completions"), spec.Completions)
 }

@@ -14,10 +14,8 @@ func Default(pod *v1.Pod) {
 	setDefault(&pod.UID, UID(pod.Namespace, pod.Name))
 	defaultSpec(&pod.Spec)
 	defaultResources(&pod.Spec)
-	for _, containers := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range containers {
-			defaultContainer(&containers[i], pod.Spec.HostNetwork)
-		}
+	for c := range podutil.Containers(&pod.Spec) {
+		defaultContainer(c, pod.Spec.HostNetwork)
 	}
 }
 

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -34,13 +35,11 @@ func AdmitDeployment(p profile.Profile, d *appsv1.Deployment) (*appsv1.Deploymen
 	DropDisabled(p, &pod.Spec)
 	d.Spec.Template.Spec = pod.Spec
 	errs := append(ValidateController("Deployment", &d.ObjectMeta, d.Spec.Replicas, d.Spec.Selector, &d.Spec.Template),
-		validateRollout(&d.Spec)...)
-	for _, list := range []field.ErrorList{Validate(pod), ValidateGated(p, pod), ValidateSupported(pod)} {
-		for _, e := range list {
-			if e.Field != "metadata.name" { // the name of the Deployment, which is checked
-				e.Field = "spec.template." + e.Field
-				errs = append(errs, e)
-			}
+		errorsIn(field.NewPath("spec"), func(s scope) { validateRollout(s, &d.Spec) })...)
+	for _, e := range slices.Concat(Validate(pod), ValidateGated(p, pod), ValidateSupported(pod)) {
+		if e.Field != "metadata.name" { // the name of the Deployment, which is checked
+			e.Field = "spec.template." + e.Field
+			errs = append(errs, e)
 		}
 	}
 	if len(errs) > 0 {
@@ -78,59 +77,42 @@ func defaultDeployment(spec *appsv1.DeploymentSpec) {
 // validateRollout checks how a Deployment replaces its pods (ValidateDeploymentSpec and
 // ValidateDeploymentStrategy in pkg/apis/apps/validation/validation.go at v1.37.0). The defaults
 // must be set.
-func validateRollout(spec *appsv1.DeploymentSpec) field.ErrorList {
-	path := field.NewPath("spec")
-	errs := validateStrategy(&spec.Strategy, path.Child("strategy"))
-	errs = append(errs, nonNegative(path.Child("minReadySeconds"), int64(spec.MinReadySeconds))...)
-	errs = append(errs, nonNegativeIfSet(path.Child("revisionHistoryLimit"), spec.RevisionHistoryLimit)...)
-	errs = append(errs, nonNegativeIfSet(path.Child("progressDeadlineSeconds"), spec.ProgressDeadlineSeconds)...)
-	if *spec.ProgressDeadlineSeconds <= spec.MinReadySeconds {
-		errs = append(errs, field.Invalid(path.Child("progressDeadlineSeconds"), *spec.ProgressDeadlineSeconds,
-			"must be greater than minReadySeconds"))
-	}
-	return errs
+func validateRollout(s scope, spec *appsv1.DeploymentSpec) {
+	deadline := s.at("progressDeadlineSeconds")
+	validateStrategy(s.at("strategy"), &spec.Strategy)
+	nonNegative(s.at("minReadySeconds"), &spec.MinReadySeconds)
+	nonNegative(s.at("revisionHistoryLimit"), spec.RevisionHistoryLimit)
+	nonNegative(deadline, spec.ProgressDeadlineSeconds)
+	deadline.invalid(*spec.ProgressDeadlineSeconds <= spec.MinReadySeconds, *spec.ProgressDeadlineSeconds,
+		"must be greater than minReadySeconds")
 }
 
-func validateStrategy(s *appsv1.DeploymentStrategy, path *field.Path) field.ErrorList {
-	switch s.Type {
-	case appsv1.RecreateDeploymentStrategyType:
-		if s.RollingUpdate != nil {
-			return field.ErrorList{field.Forbidden(path.Child("rollingUpdate"),
-				"may not be specified when strategy `type` is 'Recreate'")}
-		}
-		return nil
-	case appsv1.RollingUpdateDeploymentStrategyType:
-	default:
-		return field.ErrorList{field.NotSupported(path.Child("type"), s.Type,
-			[]appsv1.DeploymentStrategyType{appsv1.RecreateDeploymentStrategyType,
-				appsv1.RollingUpdateDeploymentStrategyType})}
+func validateStrategy(s scope, strategy *appsv1.DeploymentStrategy) {
+	oneOf(s.at("type"), strategy.Type, appsv1.RecreateDeploymentStrategyType,
+		appsv1.RollingUpdateDeploymentStrategyType)
+	if s = s.at("rollingUpdate"); strategy.Type != appsv1.RollingUpdateDeploymentStrategyType {
+		s.forbid(strategy.Type == appsv1.RecreateDeploymentStrategyType && strategy.RollingUpdate != nil,
+			"may not be specified when strategy `type` is 'Recreate'")
+		return
 	}
-	path = path.Child("rollingUpdate")
-	unavailable, surge := path.Child("maxUnavailable"), path.Child("maxSurge")
-	errs := append(validateIntOrPercent(s.RollingUpdate.MaxUnavailable, unavailable),
-		validateIntOrPercent(s.RollingUpdate.MaxSurge, surge)...)
-	if len(errs) > 0 {
-		return errs
+	most, before := strategy.RollingUpdate.MaxUnavailable, len(*s.errs)
+	unavailable := s.at("maxUnavailable")
+	validateIntOrPercent(unavailable, most)
+	validateIntOrPercent(s.at("maxSurge"), strategy.RollingUpdate.MaxSurge)
+	if len(*s.errs) > before {
+		return
 	}
-	if numberOf(s.RollingUpdate.MaxUnavailable) == 0 && numberOf(s.RollingUpdate.MaxSurge) == 0 {
-		errs = append(errs, field.Invalid(unavailable, s.RollingUpdate.MaxUnavailable,
-			"may not be 0 when `maxSurge` is 0"))
-	}
-	if s.RollingUpdate.MaxUnavailable.Type == intstr.String && numberOf(s.RollingUpdate.MaxUnavailable) > 100 {
-		errs = append(errs, field.Invalid(unavailable, s.RollingUpdate.MaxUnavailable, "must not be greater than 100%"))
-	}
-	return errs
+	unavailable.invalid(numberOf(most) == 0 && numberOf(strategy.RollingUpdate.MaxSurge) == 0, most,
+		"may not be 0 when `maxSurge` is 0")
+	unavailable.invalid(most.Type == intstr.String && numberOf(most) > 100, most, "must not be greater than 100%")
 }
 
-func validateIntOrPercent(value *intstr.IntOrString, path *field.Path) field.ErrorList {
+func validateIntOrPercent(s scope, value *intstr.IntOrString) {
 	if value.Type == intstr.Int {
-		return nonNegative(path, int64(value.IntVal))
+		nonNegative(s, &value.IntVal)
+	} else {
+		s.invalidFor(value, validation.IsValidPercent(value.StrVal))
 	}
-	var errs field.ErrorList
-	for _, message := range validation.IsValidPercent(value.StrVal) {
-		errs = append(errs, field.Invalid(path, value, message))
-	}
-	return errs
 }
 
 // numberOf returns a number, or the number of percent.
@@ -177,28 +159,20 @@ func AdmitService(s *v1.Service) (*v1.Service, error) {
 			port.TargetPort = intstr.FromInt32(port.Port)
 		}
 	}
-	if errs := append(validateMeta(&s.ObjectMeta, apivalidation.NameIsDNS1035Label),
-		validateServicePorts(s.Spec.Ports)...); len(errs) > 0 {
+	errs := errorsIn(nil, func(at scope) {
+		validateMeta(at, &s.ObjectMeta, apivalidation.NameIsDNS1035Label)
+		for i, p := range s.Spec.Ports { // validateServicePort in pkg/apis/core/validation/validation.go at v1.37.0
+			port := at.at("spec", "ports").index(i)
+			port.at("port").invalidFor(p.Port, validation.IsValidPortNum(int(p.Port)))
+			wrong := validation.IsValidPortNum(int(p.TargetPort.IntVal))
+			if p.TargetPort.Type == intstr.String {
+				wrong = validation.IsValidPortName(p.TargetPort.StrVal)
+			}
+			port.at("targetPort").invalidFor(p.TargetPort.String(), wrong)
+		}
+	})
+	if len(errs) > 0 {
 		return nil, apierrors.NewInvalid(serviceKind, s.Name, errs)
 	}
 	return s, nil
-}
-
-// validateServicePorts checks the ports of a Service (validateServicePort in
-// pkg/apis/core/validation/validation.go at v1.37.0).
-func validateServicePorts(ports []v1.ServicePort) (errs field.ErrorList) {
-	for i, p := range ports {
-		path := field.NewPath("spec", "ports").Index(i)
-		for _, message := range validation.IsValidPortNum(int(p.Port)) {
-			errs = append(errs, field.Invalid(path.Child("port"), p.Port, message))
-		}
-		wrong := validation.IsValidPortNum(int(p.TargetPort.IntVal))
-		if p.TargetPort.Type == intstr.String {
-			wrong = validation.IsValidPortName(p.TargetPort.StrVal)
-		}
-		for _, message := range wrong {
-			errs = append(errs, field.Invalid(path.Child("targetPort"), p.TargetPort.String(), message))
-		}
-	}
-	return errs
 }

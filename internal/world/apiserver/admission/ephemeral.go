@@ -53,22 +53,21 @@ func ValidateEphemeral(pod *v1.Pod, c *v1.EphemeralContainer, path *field.Path) 
 	for other := range podutil.Containers(&pod.Spec) {
 		names.Insert(other.Name)
 	}
-	var errs field.ErrorList
-	if c.TargetContainerName != "" && !names.Has(c.TargetContainerName) {
-		errs = append(errs, field.NotFound(path.Child("targetContainerName"), c.TargetContainerName))
-	}
-	for i := range pod.Spec.EphemeralContainers {
-		names.Insert(pod.Spec.EphemeralContainers[i].Name)
-	}
-	errs = append(errs, validateCommon((*v1.Container)(&c.EphemeralContainerCommon), names, path)...)
-	errs = append(errs, validateResizePolicy((*v1.Container)(&c.EphemeralContainerCommon), pod.Spec.RestartPolicy,
-		path)...)
-	value := reflect.ValueOf(c.EphemeralContainerCommon)
-	for i := range value.NumField() {
-		if name := value.Type().Field(i).Name; !slices.Contains(ephemeralFields, name) && !value.Field(i).IsZero() {
-			errs = append(errs, field.Forbidden(path.Child(string(unicode.ToLower(rune(name[0])))+name[1:]),
-				"cannot be set for an Ephemeral Container"))
+	return errorsIn(path, func(s scope) {
+		if c.TargetContainerName != "" && !names.Has(c.TargetContainerName) {
+			s.add(field.NotFound(path.Child("targetContainerName"), c.TargetContainerName))
 		}
-	}
-	return errs
+		for i := range pod.Spec.EphemeralContainers {
+			names.Insert(pod.Spec.EphemeralContainers[i].Name)
+		}
+		common := (*v1.Container)(&c.EphemeralContainerCommon)
+		validateCommon(s, common, names)
+		validateSupported(s, common)
+		validateResizePolicy(s.at("resizePolicy"), common, pod.Spec.RestartPolicy)
+		for f, value := range reflect.ValueOf(c.EphemeralContainerCommon).Fields() {
+			s.at(string(unicode.ToLower(rune(f.Name[0])))+f.Name[1:]).forbid(
+				!slices.Contains(ephemeralFields, f.Name) && !value.IsZero(),
+				"cannot be set for an Ephemeral Container")
+		}
+	})
 }

@@ -14,86 +14,59 @@ import (
 // ValidateGated returns the errors with which the API server of a release rejects a pod because of
 // its feature gates. Use it after Validate. Fields that DropDisabled drops are not errors.
 func ValidateGated(p profile.Profile, pod *v1.Pod) field.ErrorList {
-	var errs field.ErrorList
-	path := field.NewPath("spec")
-	for i := range pod.Spec.Containers {
-		c, path := &pod.Spec.Containers[i], path.Child("containers").Index(i)
-		errs = append(errs, validateActions(p, c, path)...)
-		errs = append(errs, validateStopSignal(p, c, pod.Spec.OS, path)...)
-		errs = append(errs, validateGatedHandlers(p, c, path)...)
-	}
-	for i := range pod.Spec.InitContainers {
-		c, path := &pod.Spec.InitContainers[i], path.Child("initContainers").Index(i)
-		errs = append(errs, validateStopSignal(p, c, pod.Spec.OS, path)...)
-		errs = append(errs, validateGatedHandlers(p, c, path)...)
-		if podutil.IsRestartableInitContainer(c) && len(podutil.RestartPolicyRules(c)) > 0 && p.ContainerRestartRules &&
-			!p.RestartAllContainersOnContainerExits {
-			errs = append(errs, field.Forbidden(path.Child("restartPolicyRules"),
-				"restartPolicyRules are not allowed for init containers with restart policy Always"))
-			continue
-		}
-		errs = append(errs, validateActions(p, c, path)...)
-	}
-	return errs
-}
-
-// validateActions checks the actions of restart rules. (validateContainerRestartPolicy)
-func validateActions(p profile.Profile, c *v1.Container, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	for i, rule := range podutil.RestartPolicyRules(c) {
-		if p.ContainerRestartRules && !p.RestartAllContainersOnContainerExits &&
-			rule.Action == podutil.RestartAllContainers {
-			errs = append(errs, oneOf(path.Child("restartPolicyRules").Index(i).Child("action"),
-				podutil.RestartAllContainers, podutil.Restart)...)
-		}
-	}
-	return errs
+	return errorsIn(field.NewPath("spec"), func(s scope) {
+		eachContainer(s, &pod.Spec, func(s scope, c *v1.Container, init bool) {
+			validateStopSignal(s.at("lifecycle", "stopSignal"), p, c, pod.Spec.OS)
+			validateGatedHandlers(s, p, c)
+			rules := podutil.RestartPolicyRules(c)
+			if len(rules) == 0 || !p.ContainerRestartRules || p.RestartAllContainersOnContainerExits {
+				return
+			}
+			s = s.at("restartPolicyRules")
+			if init && podutil.IsRestartableInitContainer(c) {
+				s.forbid(true, "restartPolicyRules are not allowed for init containers with restart policy Always")
+				return
+			}
+			for i, rule := range rules { // validateContainerRestartPolicy
+				if rule.Action == podutil.RestartAllContainers {
+					oneOf(s.index(i).at("action"), podutil.RestartAllContainers, podutil.Restart)
+				}
+			}
+		})
+	})
 }
 
 // validateGatedHandlers checks the modes and protocols of probes and hooks. (validateGRPCAction,
 // validateHTTPGetAction)
-func validateGatedHandlers(p profile.Profile, c *v1.Container, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
+func validateGatedHandlers(s scope, p profile.Profile, c *v1.Container) {
 	for _, probe := range podutil.Probes(c) {
 		if mode := optional(probe.GRPC, "Mode"); mode != nil && p.GRPCContainerProbeTLS {
-			errs = append(errs, oneOf(path.Child(probe.Field, "grpc", "mode"), *mode, "Plaintext", "TLS")...)
+			oneOf(s.at(probe.Field, "grpc", "mode"), *mode, "Plaintext", "TLS")
 		}
 	}
-	for at, get := range httpGets(c, path) {
-		errs = append(errs, validateProtocol(p, get, at)...)
+	for at, get := range httpGets(c, s.path) {
+		s := scope{at, s.errs}
+		switch protocol := optional(get, "Protocol"); {
+		case !p.H2CContainerProbe || protocol == nil:
+		case *protocol != http2:
+			oneOf(s.at("protocol"), *protocol, "HTTP1", http2)
+		case get.Scheme != v1.URISchemeHTTP:
+			s.at("protocol").invalid(true, *protocol, "is only supported with HTTP (H2C)")
+		default:
+			s.at("host").invalid(get.Host != "", get.Host, "must be empty when `protocol` is \"HTTP2\"")
+		}
 	}
-	return errs
 }
 
 // validateStopSignal checks the stop signal: it must be a signal of the pod's operating system.
-func validateStopSignal(p profile.Profile, c *v1.Container, os *v1.PodOS, path *field.Path) field.ErrorList {
+func validateStopSignal(s scope, p profile.Profile, c *v1.Container, os *v1.PodOS) {
 	if !p.ContainerStopSignals || c.Lifecycle == nil || c.Lifecycle.StopSignal == nil {
-		return nil
+		return
 	}
-	path = path.Child("lifecycle", "stopSignal")
-	if os == nil {
-		return field.ErrorList{field.Forbidden(path, "may not be set for containers with empty `spec.os.name`")}
+	if s.forbid(os == nil, "may not be set for containers with empty `spec.os.name`"); os != nil {
+		oneOf(s, *c.Lifecycle.StopSignal, podutil.Signals()...)
+		s.forbid(*c.Lifecycle.StopSignal == v1.SIGSTOP, "SIGSTOP, which freezes a program, is not supported yet")
 	}
-	if name, number := podutil.StopSignal(c); number == 0 {
-		return field.ErrorList{field.NotSupported(path, name, podutil.Signals())}
-	}
-	return nil
-}
-
-func validateProtocol(p profile.Profile, get *v1.HTTPGetAction, path *field.Path) field.ErrorList {
-	protocol := optional(get, "Protocol")
-	switch {
-	case !p.H2CContainerProbe || protocol == nil:
-		return nil
-	case *protocol != http2:
-		return oneOf(path.Child("protocol"), *protocol, "HTTP1", http2)
-	case get.Scheme != v1.URISchemeHTTP:
-		return field.ErrorList{field.Invalid(path.Child("protocol"), *protocol, "is only supported with HTTP (H2C)")}
-	case get.Host != "":
-		return field.ErrorList{field.Invalid(path.Child("host"), get.Host,
-			"must be empty when `protocol` is \"HTTP2\"")}
-	}
-	return nil
 }
 
 const http2 = "HTTP2"

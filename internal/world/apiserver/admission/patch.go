@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"probesim.dev/internal/lists"
 	"probesim.dev/kube/profile"
 )
 
@@ -144,10 +145,5 @@ func inOrder(conditions, first, second []v1.PodCondition) []v1.PodCondition {
 }
 
 func findCondition(list []v1.PodCondition, t v1.PodConditionType) *v1.PodCondition {
-	for i := range list {
-		if list[i].Type == t {
-			return &list[i]
-		}
-	}
-	return nil
+	return lists.Find(list, func(x *v1.PodCondition) bool { return x.Type == t })
 }

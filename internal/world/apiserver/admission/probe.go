@@ -6,7 +6,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"probesim.dev/internal/podutil"
 )
@@ -14,128 +13,86 @@ import (
 // validateProbes checks the probes of a container. Only readiness probes can have a success
 // threshold above 1, and only liveness and startup probes can have a grace period.
 // (validateLivenessProbe, validateReadinessProbe, validateStartupProbe)
-func validateProbes(c *v1.Container, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
+func validateProbes(s scope, c *v1.Container) {
 	for _, p := range podutil.Probes(c) {
-		probe, path := p.Probe, path.Child(p.Field)
-		errs = append(errs, validateProbe(probe, path)...)
-		grace := probe.TerminationGracePeriodSeconds
-		switch {
-		case probe == c.ReadinessProbe && grace != nil:
-			errs = append(errs, field.Invalid(path.Child("terminationGracePeriodSeconds"), *grace,
-				"must not be set for readinessProbes"))
-		case probe != c.ReadinessProbe && probe.SuccessThreshold != 1:
-			errs = append(errs, field.Invalid(path.Child("successThreshold"), probe.SuccessThreshold, "must be 1"))
+		s, readiness := s.at(p.Field), p.Probe == c.ReadinessProbe
+		validateProbe(s, p.Probe)
+		if grace := p.TerminationGracePeriodSeconds; grace != nil {
+			s.at("terminationGracePeriodSeconds").invalid(readiness, *grace, "must not be set for readinessProbes")
 		}
+		s.at("successThreshold").invalid(!readiness && p.SuccessThreshold != 1, p.SuccessThreshold, "must be 1")
 	}
-	return errs
 }
 
 // validateProbe checks the fields of all kinds of probes. (validateProbe)
-func validateProbe(probe *v1.Probe, path *field.Path) field.ErrorList {
+func validateProbe(s scope, probe *v1.Probe) {
 	h := probe.ProbeHandler
-	errs := validateHandler(handlers{exec: h.Exec, httpGet: h.HTTPGet, tcpSocket: h.TCPSocket, grpc: h.GRPC}, path)
-	for _, number := range []struct {
-		name  string
-		value int32
-	}{
-		{"initialDelaySeconds", probe.InitialDelaySeconds},
-		{"timeoutSeconds", probe.TimeoutSeconds},
-		{"periodSeconds", probe.PeriodSeconds},
-		{"successThreshold", probe.SuccessThreshold},
-		{"failureThreshold", probe.FailureThreshold},
-	} {
-		errs = append(errs, nonNegative(path.Child(number.name), int64(number.value))...)
+	validateHandler(s, &v1.LifecycleHandler{Exec: h.Exec, HTTPGet: h.HTTPGet, TCPSocket: h.TCPSocket}, h.GRPC, 0)
+	nonNegative(s.at("initialDelaySeconds"), &probe.InitialDelaySeconds)
+	nonNegative(s.at("timeoutSeconds"), &probe.TimeoutSeconds)
+	nonNegative(s.at("periodSeconds"), &probe.PeriodSeconds)
+	nonNegative(s.at("successThreshold"), &probe.SuccessThreshold)
+	nonNegative(s.at("failureThreshold"), &probe.FailureThreshold)
+	if grace := probe.TerminationGracePeriodSeconds; grace != nil {
+		s.at("terminationGracePeriodSeconds").invalid(*grace <= 0, *grace, "must be greater than 0")
 	}
-	if grace := probe.TerminationGracePeriodSeconds; grace != nil && *grace <= 0 {
-		errs = append(errs, field.Invalid(path.Child("terminationGracePeriodSeconds"), *grace,
-			"must be greater than 0"))
-	}
-	return errs
 }
 
 // validateLifecycle checks hooks. A sleep must not be longer than the pod's grace period, in
-// seconds. (validateSleepAction)
-func validateLifecycle(c *v1.Container, grace int64, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
+// seconds.
+func validateLifecycle(s scope, c *v1.Container, grace int64) {
 	for _, key := range podutil.HookKeys {
 		if h := podutil.Hook(c, key); h != nil {
-			all := handlers{exec: h.Exec, httpGet: h.HTTPGet, tcpSocket: h.TCPSocket, sleep: h.Sleep, grace: grace}
-			errs = append(errs, validateHandler(all, path.Child(key))...)
+			validateHandler(s.at(key), h, nil, grace)
 		}
 	}
-	return errs
 }
 
-// handlers are the handlers of a probe or a hook. Exactly one must be set.
-type handlers struct {
-	exec      *v1.ExecAction
-	httpGet   *v1.HTTPGetAction
-	tcpSocket *v1.TCPSocketAction
-	grpc      *v1.GRPCAction
-	sleep     *v1.SleepAction
-	grace     int64 // longest sleep, in seconds
-}
-
-// validateHandler checks the first handler and rejects further ones. (validateHandler)
-func validateHandler(h handlers, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
+// validateHandler checks the first handler of a probe or a hook, which sleeps at most for the grace
+// period, and rejects further ones. (validateHandler, validateSleepAction)
+func validateHandler(s scope, h *v1.LifecycleHandler, grpc *v1.GRPCAction, grace int64) {
 	count := 0
-	add := func(name string, set bool, check func(*field.Path) field.ErrorList) {
-		if !set {
-			return
+	first := func(name string, set bool) bool {
+		if set {
+			count++
+			s.at(name).forbid(count > 1, "may not specify more than 1 handler type")
 		}
-		if count++; count > 1 {
-			errs = append(errs, field.Forbidden(path.Child(name), "may not specify more than 1 handler type"))
-			return
-		}
-		errs = append(errs, check(path.Child(name))...)
+		return set && count == 1
 	}
-	add("exec", h.exec != nil, func(p *field.Path) field.ErrorList { return validateExec(h.exec, p) })
-	add("httpGet", h.httpGet != nil, func(p *field.Path) field.ErrorList { return validateHTTPGet(h.httpGet, p) })
-	add("tcpSocket", h.tcpSocket != nil,
-		func(p *field.Path) field.ErrorList { return validatePort(h.tcpSocket.Port, p.Child("port")) })
-	add("grpc", h.grpc != nil, func(p *field.Path) field.ErrorList {
-		return validatePort(intstr.FromInt32(h.grpc.Port), p.Child("port"))
-	})
-	add("sleep", h.sleep != nil, func(p *field.Path) field.ErrorList { return validateSleep(h.sleep, h.grace, p) })
-	if count == 0 {
-		errs = append(errs, field.Required(path, "must specify a handler type"))
+	if first("exec", h.Exec != nil) {
+		s.at("exec", "command").require(len(h.Exec.Command) > 0, "")
 	}
-	return errs
-}
-
-func validateSleep(sleep *v1.SleepAction, grace int64, path *field.Path) field.ErrorList {
-	if 0 <= sleep.Seconds && sleep.Seconds <= grace {
-		return nil
+	if first("httpGet", h.HTTPGet != nil) {
+		validateHTTPGet(s.at("httpGet"), h.HTTPGet)
 	}
-	return field.ErrorList{field.Invalid(path, sleep.Seconds,
-		fmt.Sprintf("must be non-negative and less than terminationGracePeriodSeconds (%d)", grace))}
-}
-
-func validateExec(exec *v1.ExecAction, path *field.Path) field.ErrorList {
-	if len(exec.Command) > 0 {
-		return nil
+	if first("tcpSocket", h.TCPSocket != nil) {
+		validatePort(s.at("tcpSocket", "port"), h.TCPSocket.Port)
 	}
-	return field.ErrorList{field.Required(path.Child("command"), "")}
+	if first("grpc", grpc != nil) {
+		validatePort(s.at("grpc", "port"), intstr.FromInt32(grpc.Port))
+	}
+	if first("sleep", h.Sleep != nil) {
+		s.at("sleep").invalid(h.Sleep.Seconds < 0 || h.Sleep.Seconds > grace, h.Sleep.Seconds,
+			fmt.Sprintf("must be non-negative and less than terminationGracePeriodSeconds (%d)", grace))
+	}
+	s.require(count > 0, "must specify a handler type")
 }
 
 // validateHTTPGet checks an httpGet handler without its protocol, which ValidateGated checks.
 // (validateHTTPGetAction)
-func validateHTTPGet(get *v1.HTTPGetAction, path *field.Path) field.ErrorList {
-	errs := validatePort(get.Port, path.Child("port"))
-	errs = append(errs, oneOf(path.Child("scheme"), get.Scheme, v1.URISchemeHTTP, v1.URISchemeHTTPS)...)
+func validateHTTPGet(s scope, get *v1.HTTPGetAction) {
+	validatePort(s.at("port"), get.Port)
+	oneOf(s.at("scheme"), get.Scheme, v1.URISchemeHTTP, v1.URISchemeHTTPS)
 	for _, header := range get.HTTPHeaders {
-		errs = append(errs, invalid(path.Child("httpHeaders"), header.Name,
-			validation.IsHTTPHeaderName(header.Name))...)
+		s.at("httpHeaders").invalidFor(header.Name, validation.IsHTTPHeaderName(header.Name))
 	}
-	return errs
 }
 
 // validatePort is ValidatePortNumOrName.
-func validatePort(port intstr.IntOrString, path *field.Path) field.ErrorList {
+func validatePort(s scope, port intstr.IntOrString) {
 	if port.Type == intstr.String {
-		return invalid(path, port.StrVal, validation.IsValidPortName(port.StrVal))
+		s.invalidFor(port.StrVal, validation.IsValidPortName(port.StrVal))
+		return
 	}
-	return invalid(path, port.IntValue(), validation.IsValidPortNum(port.IntValue()))
+	s.invalidFor(port.IntValue(), validation.IsValidPortNum(port.IntValue()))
 }

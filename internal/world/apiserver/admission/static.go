@@ -65,33 +65,24 @@ func Mirror(static *v1.Pod, again int) *v1.Pod {
 // refers to. The kubelet rejects such manifests (HasAPIObjectReference in pkg/api/pod/util.go at
 // v1.37.0).
 func ValidateStatic(manifest *v1.Pod) field.ErrorList {
-	var errs field.ErrorList
-	path := field.NewPath("spec")
-	refuse := func(p *field.Path, used bool) {
-		if used {
-			errs = append(errs, field.Forbidden(p, "a static pod cannot refer to objects of the API"))
-		}
-	}
+	const refers = "a static pod cannot refer to objects of the API"
 	spec := &manifest.Spec
-	refuse(path.Child("serviceAccountName"), spec.ServiceAccountName != "" || spec.DeprecatedServiceAccount != "")
-	refuse(path.Child("imagePullSecrets"), len(spec.ImagePullSecrets) > 0)
-	refuse(path.Child("resourceClaims"), len(spec.ResourceClaims) > 0)
-	for i := range spec.Volumes {
-		refuse(path.Child("volumes").Index(i), volumeRefers(&spec.Volumes[i].VolumeSource))
-	}
-	refuseEnv := func(p *field.Path, containers []v1.Container) {
-		for i := range containers {
-			refuse(p.Index(i).Child("envFrom"), len(containers[i].EnvFrom) > 0)
-			for j := range containers[i].Env {
-				from := containers[i].Env[j].ValueFrom
-				refuse(p.Index(i).Child("env").Index(j),
-					from != nil && (from.ConfigMapKeyRef != nil || from.SecretKeyRef != nil))
-			}
+	return errorsIn(field.NewPath("spec"), func(s scope) {
+		s.at("serviceAccountName").forbid(spec.ServiceAccountName != "" || spec.DeprecatedServiceAccount != "", refers)
+		s.at("imagePullSecrets").forbid(len(spec.ImagePullSecrets) > 0, refers)
+		s.at("resourceClaims").forbid(len(spec.ResourceClaims) > 0, refers)
+		for i := range spec.Volumes {
+			s.at("volumes").index(i).forbid(volumeRefers(&spec.Volumes[i].VolumeSource), refers)
 		}
-	}
-	refuseEnv(path.Child("initContainers"), spec.InitContainers)
-	refuseEnv(path.Child("containers"), spec.Containers)
-	return errs
+		eachContainer(s, spec, func(s scope, c *v1.Container, _ bool) {
+			s.at("envFrom").forbid(len(c.EnvFrom) > 0, refers)
+			for i := range c.Env {
+				from := c.Env[i].ValueFrom
+				s.at("env").index(i).forbid(from != nil && (from.ConfigMapKeyRef != nil || from.SecretKeyRef != nil),
+					refers)
+			}
+		})
+	})
 }
 
 func volumeRefers(v *v1.VolumeSource) bool {

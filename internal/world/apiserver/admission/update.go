@@ -18,51 +18,50 @@ import (
 // tolerations can change, and with the feature gate MutableContainerProbes the probes; the API
 // server also accepts some other changes, which are not simulated. (ValidatePodUpdate)
 func ValidateUpdate(p profile.Profile, pod, old *v1.Pod) field.ErrorList {
-	meta := pod.ObjectMeta.DeepCopy()
-	meta.ResourceVersion = "1" // a patch does not need one
-	errs := apivalidation.ValidateObjectMetaUpdate(meta, &old.ObjectMeta, field.NewPath("metadata"))
-	// ValidatePodSpecificAnnotationUpdates
-	switch before, after := old.Annotations[v1.MirrorPodAnnotationKey], pod.Annotations[v1.MirrorPodAnnotationKey]; {
-	case podutil.IsMirror(pod) && !podutil.IsMirror(old):
-		errs = append(errs, field.Forbidden(mirrorPath, "may not add mirror pod annotation"))
-	case podutil.IsMirror(pod) != podutil.IsMirror(old) || before != after:
-		errs = append(errs, field.Forbidden(mirrorPath, "may not remove or update mirror pod annotation"))
-	}
-	path := field.NewPath("spec")
-	if len(pod.Spec.Containers) != len(old.Spec.Containers) ||
-		len(pod.Spec.InitContainers) != len(old.Spec.InitContainers) {
-		return append(errs, field.Forbidden(path, "a patch cannot add or remove containers"))
-	}
-	errs = append(errs, validatePod(pod)...)
-	same := pod.Spec.DeepCopy()
-	for _, list := range []struct {
-		name     string
-		new, old []v1.Container
-	}{{"containers", same.Containers, old.Spec.Containers},
-		{"initContainers", same.InitContainers, old.Spec.InitContainers}} {
-		for i := range list.new {
-			errs = append(errs, validateProbeUpdate(p, &list.new[i], &list.old[i], old,
-				path.Child(list.name).Index(i))...)
-			list.new[i].Image = list.old[i].Image
-		}
-	}
-	same.Tolerations = old.Spec.Tolerations
-	if !apiequality.Semantic.DeepEqual(same, &old.Spec) {
-		what := "images"
-		if p.MutableContainerProbes {
-			what = "images and probes"
-		}
-		errs = append(errs, field.Forbidden(path, fmt.Sprintf("a patch can change only the %s of containers", what)))
-	}
-	return errs
+	return errorsIn(nil, func(s scope) { validateUpdate(s, p, pod, old) })
 }
 
-// validateProbeUpdate returns the errors about the probes of a container that an update changes,
-// and sets them to what they were. The probes of a pod can change while it runs, but not those of a
-// static pod, which come from its manifest (keps/sig-node/6318-mutable-container-probes/README.md
-// in kubernetes/enhancements#6323, not compared).
-func validateProbeUpdate(p profile.Profile, c, old *v1.Container, pod *v1.Pod, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
+func validateUpdate(s scope, p profile.Profile, pod, old *v1.Pod) {
+	meta := pod.ObjectMeta.DeepCopy()
+	meta.ResourceVersion = "1" // a patch does not need one
+	s.add(apivalidation.ValidateObjectMetaUpdate(meta, &old.ObjectMeta, field.NewPath("metadata"))...)
+	// ValidatePodSpecificAnnotationUpdates
+	mirror, was := podutil.IsMirror(pod), podutil.IsMirror(old)
+	if at := (scope{mirrorPath, s.errs}); mirror && !was {
+		at.forbid(true, "may not add mirror pod annotation")
+	} else {
+		at.forbid(mirror != was ||
+			old.Annotations[v1.MirrorPodAnnotationKey] != pod.Annotations[v1.MirrorPodAnnotationKey],
+			"may not remove or update mirror pod annotation")
+	}
+	if len(pod.Spec.Containers) != len(old.Spec.Containers) ||
+		len(pod.Spec.InitContainers) != len(old.Spec.InitContainers) {
+		s.at("spec").forbid(true, "a patch cannot add or remove containers")
+		return
+	}
+	validatePod(s, pod)
+	eachContainer(s.at("spec"), &pod.Spec, func(s scope, c *v1.Container, _ bool) { validateSupported(s, c) })
+	same := pod.Spec.DeepCopy()
+	before := slices.Concat(old.Spec.Containers, old.Spec.InitContainers)
+	eachContainer(s.at("spec"), same, func(s scope, c *v1.Container, _ bool) {
+		validateProbeUpdate(s, p, c, &before[0], old)
+		c.Image, before = before[0].Image, before[1:]
+	})
+	same.Tolerations = old.Spec.Tolerations
+	what := "images"
+	if p.MutableContainerProbes {
+		what = "images and probes"
+	}
+	s.at("spec").forbid(!apiequality.Semantic.DeepEqual(same, &old.Spec),
+		fmt.Sprintf("a patch can change only the %s of containers: a resize changes their resources, and debug adds "+
+			"ephemeral ones", what))
+}
+
+// validateProbeUpdate checks the probes of a container that an update changes, and sets them to
+// what they were. The probes of a pod can change while it runs, but not those of a static pod,
+// which come from its manifest (keps/sig-node/6318-mutable-container-probes/README.md in
+// kubernetes/enhancements#6323, not compared).
+func validateProbeUpdate(s scope, p profile.Profile, c, old *v1.Container, pod *v1.Pod) {
 	for _, probe := range []struct {
 		name     string
 		new, old **v1.Probe
@@ -73,21 +72,19 @@ func validateProbeUpdate(p profile.Profile, c, old *v1.Container, pod *v1.Pod, p
 	} {
 		changed := !apiequality.Semantic.DeepEqual(*probe.new, *probe.old)
 		*probe.new = *probe.old
-		switch path := path.Child(probe.name); {
-		case !changed:
+		why := ""
+		switch {
 		case !p.MutableContainerProbes:
-			errs = append(errs, field.Forbidden(path,
-				fmt.Sprintf("a patch can change a probe only with the feature gate MutableContainerProbes, which %s",
-					lacks(p))))
+			why = "a patch can change a probe only with the feature gate MutableContainerProbes, which " + lacks(p)
 		case podutil.IsStatic(pod) || podutil.IsMirror(pod):
-			errs = append(errs, field.Forbidden(path, "the probes of a static pod come from its manifest"))
+			why = "the probes of a static pod come from its manifest"
 		case pod.DeletionTimestamp != nil:
-			errs = append(errs, field.Forbidden(path, "may not be changed while the pod terminates"))
+			why = "may not be changed while the pod terminates"
 		case pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed:
-			errs = append(errs, field.Forbidden(path, "may not be changed after the pod has terminated"))
+			why = "may not be changed after the pod has terminated"
 		}
+		s.at(probe.name).forbid(changed && why != "", why)
 	}
-	return errs
 }
 
 // lacks says why the gate MutableContainerProbes is not on.

@@ -20,79 +20,43 @@ var uidPattern = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`)
 // set. It checks the fields that the simulator reads. Paths start with metadata and spec.
 // (ValidatePodCreate)
 func Validate(pod *v1.Pod) field.ErrorList {
-	errs := validatePod(pod)
-	if len(pod.Spec.EphemeralContainers) > 0 {
-		errs = append(errs, field.Forbidden(field.NewPath("spec", "ephemeralContainers"), "cannot be set on create"))
-	}
-	return errs
+	return errorsIn(nil, func(s scope) {
+		validatePod(s, pod)
+		s.at("spec", "ephemeralContainers").forbid(len(pod.Spec.EphemeralContainers) > 0, "cannot be set on create")
+	})
 }
 
-// validatePod returns the errors of a new or updated pod. (validatePodMetadataAndSpec)
-func validatePod(pod *v1.Pod) field.ErrorList {
-	errs := apivalidation.ValidateObjectMeta(&pod.ObjectMeta, true, apivalidation.NameIsDNSSubdomain,
-		field.NewPath("metadata"))
-	if pod.UID != UID(pod.Namespace, pod.Name) && !uidPattern.MatchString(string(pod.UID)) {
-		errs = append(errs, field.Invalid(field.NewPath("metadata", "uid"), pod.UID,
-			"must consist of lower case alphanumeric characters, '-' or '.'"))
-	}
-	return append(errs, validateSpec(&pod.Spec, field.NewPath("spec"))...)
+// validatePod checks a new or updated pod. (validatePodMetadataAndSpec)
+func validatePod(s scope, pod *v1.Pod) {
+	s.add(apivalidation.ValidateObjectMeta(&pod.ObjectMeta, true, apivalidation.NameIsDNSSubdomain,
+		field.NewPath("metadata"))...)
+	s.at("metadata", "uid").invalid(
+		pod.UID != UID(pod.Namespace, pod.Name) && !uidPattern.MatchString(string(pod.UID)), pod.UID,
+		"must consist of lower case alphanumeric characters, '-' or '.'")
+	validateSpec(s.at("spec"), &pod.Spec)
 }
 
 // validateSpec is ValidatePodSpec.
-func validateSpec(spec *v1.PodSpec, path *field.Path) field.ErrorList {
-	errs := validateReadinessGates(spec.ReadinessGates, path.Child("readinessGates"))
-	errs = append(errs, oneOf(path.Child("restartPolicy"), spec.RestartPolicy,
-		v1.RestartPolicyAlways, v1.RestartPolicyOnFailure, v1.RestartPolicyNever)...)
-	if deadline := spec.ActiveDeadlineSeconds; deadline != nil && (*deadline < 1 || *deadline > math.MaxInt32) {
-		errs = append(errs, field.Invalid(path.Child("activeDeadlineSeconds"), *deadline,
-			validation.InclusiveRangeError(1, math.MaxInt32)))
+func validateSpec(s scope, spec *v1.PodSpec) {
+	for i, gate := range spec.ReadinessGates { // validateReadinessGates
+		s.at("readinessGates").index(i).at("conditionType").invalidFor(string(gate.ConditionType),
+			validation.IsQualifiedName(string(gate.ConditionType)))
 	}
-	if len(spec.Containers) == 0 {
-		errs = append(errs, field.Required(path.Child("containers"), ""))
+	oneOf(s.at("restartPolicy"), spec.RestartPolicy, v1.RestartPolicyAlways, v1.RestartPolicyOnFailure,
+		v1.RestartPolicyNever)
+	if deadline := spec.ActiveDeadlineSeconds; deadline != nil {
+		s.at("activeDeadlineSeconds").invalid(*deadline < 1 || *deadline > math.MaxInt32, *deadline,
+			validation.InclusiveRangeError(1, math.MaxInt32))
 	}
-	if spec.TerminationGracePeriodSeconds == nil {
-		errs = append(errs, field.Required(path.Child("terminationGracePeriodSeconds"), ""))
-	}
-	grace := ptr.Deref(spec.TerminationGracePeriodSeconds, math.MaxInt64)
-	names := sets.New[string]()
-	for i := range spec.Containers {
-		errs = append(errs, validateContainer(&spec.Containers[i], names, grace, path.Child("containers").Index(i))...)
-	}
-	for i := range spec.InitContainers {
-		errs = append(errs, validateInitContainer(&spec.InitContainers[i], names, grace,
-			path.Child("initContainers").Index(i))...)
-	}
-	return append(errs, validateResizePolicies(spec, path)...)
-}
-
-// validateReadinessGates is the function of that name.
-func validateReadinessGates(gates []v1.PodReadinessGate, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	for i, gate := range gates {
-		errs = append(errs, invalid(path.Index(i).Child("conditionType"), string(gate.ConditionType),
-			validation.IsQualifiedName(string(gate.ConditionType)))...)
-	}
-	return errs
-}
-
-// invalid returns an Invalid error for each message.
-func invalid(path *field.Path, value any, messages []string) field.ErrorList {
-	var errs field.ErrorList
-	for _, m := range messages {
-		errs = append(errs, field.Invalid(path, value, m))
-	}
-	return errs
-}
-
-func oneOf[T ~string](path *field.Path, value T, supported ...T) field.ErrorList {
-	for _, s := range supported {
-		if value == s {
-			return nil
+	s.at("containers").require(len(spec.Containers) > 0, "")
+	s.at("terminationGracePeriodSeconds").require(spec.TerminationGracePeriodSeconds != nil, "")
+	grace, names := ptr.Deref(spec.TerminationGracePeriodSeconds, math.MaxInt64), sets.New[string]()
+	eachContainer(s, spec, func(s scope, c *v1.Container, init bool) {
+		if init {
+			validateInitContainer(s, c, names, grace)
+		} else {
+			validateContainer(s, c, names, grace)
 		}
-	}
-	return field.ErrorList{field.NotSupported(path, value, supported)}
-}
-
-func nonNegative(path *field.Path, value int64) field.ErrorList {
-	return apivalidation.ValidateNonnegativeField(value, path)
+		validateResizePolicy(s.at("resizePolicy"), c, spec.RestartPolicy)
+	})
 }

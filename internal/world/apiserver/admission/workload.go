@@ -27,56 +27,40 @@ func ValidateController(kind string, meta *metav1.ObjectMeta, replicas *int32, s
 	if kind == "Deployment" || kind == "ReplicaSet" {
 		said, deadlineOf = "deployment", "ReplicaSet"
 	}
-	path := field.NewPath("spec")
-	errs := append(validateMeta(meta, name), nonNegativeIfSet(path.Child("replicas"), replicas)...)
-	errs = append(errs, validateSelector(said, selector, template.Labels, path)...)
-	if template.Spec.ActiveDeadlineSeconds != nil {
-		errs = append(errs, field.Forbidden(path.Child("template", "spec", "activeDeadlineSeconds"),
-			fmt.Sprintf("activeDeadlineSeconds in %s is not Supported", deadlineOf)))
-	}
-	return errs
+	return errorsIn(nil, func(s scope) {
+		validateMeta(s, meta, name)
+		spec := s.at("spec")
+		nonNegative(spec.at("replicas"), replicas)
+		validateSelector(spec, said, selector, template.Labels)
+		spec.at("template", "spec", "activeDeadlineSeconds").forbid(template.Spec.ActiveDeadlineSeconds != nil,
+			fmt.Sprintf("activeDeadlineSeconds in %s is not Supported", deadlineOf))
+	})
 }
 
 // ValidateCustomResource returns the errors with which the API server rejects the metadata of any
 // custom resource.
 func ValidateCustomResource(meta *metav1.ObjectMeta) field.ErrorList {
-	return validateMeta(meta, apivalidation.NameIsDNSSubdomain)
+	return errorsIn(nil, func(s scope) { validateMeta(s, meta, apivalidation.NameIsDNSSubdomain) })
 }
 
 // validateMeta checks the metadata of a workload, without the fields that the API server sets
 // itself.
-func validateMeta(meta *metav1.ObjectMeta, name apivalidation.ValidateNameFunc) field.ErrorList {
+func validateMeta(s scope, meta *metav1.ObjectMeta, name apivalidation.ValidateNameFunc) {
 	meta = meta.DeepCopy()
 	setDefault(&meta.Namespace, v1.NamespaceDefault)
 	meta.ManagedFields, meta.Generation = nil, 0
-	return apivalidation.ValidateObjectMeta(meta, true, name, field.NewPath("metadata"))
+	s.add(apivalidation.ValidateObjectMeta(meta, true, name, field.NewPath("metadata"))...)
 }
 
 // validateSelector rejects a selector that does not match the labels of the template. A missing
 // selector is an error of its own, except in a DaemonSet, where it matches nothing.
-func validateSelector(kind string, selector *metav1.LabelSelector, template map[string]string,
-	spec *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	path := spec.Child("selector")
-	if selector == nil && kind != "daemonset" {
-		errs = append(errs, field.Required(path, ""))
-	}
-	errs = append(errs, metavalidation.ValidateLabelSelector(selector, metavalidation.LabelSelectorValidationOptions{},
-		path)...)
-	if selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) == 0 {
-		errs = append(errs, field.Invalid(path, selector, "empty selector is invalid for "+kind))
-	}
+func validateSelector(spec scope, kind string, selector *metav1.LabelSelector, template map[string]string) {
+	s := spec.at("selector")
+	s.require(selector != nil || kind == "daemonset", "")
+	s.add(metavalidation.ValidateLabelSelector(selector, metavalidation.LabelSelectorValidationOptions{}, s.path)...)
+	s.invalid(selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) == 0, selector,
+		"empty selector is invalid for "+kind)
 	matcher, err := metav1.LabelSelectorAsSelector(selector)
-	if err == nil && !matcher.Matches(labels.Set(template)) {
-		errs = append(errs, field.Invalid(spec.Child("template", "metadata", "labels"), template,
-			"`selector` does not match template `labels`"))
-	}
-	return errs
-}
-
-func nonNegativeIfSet(path *field.Path, value *int32) field.ErrorList {
-	if value == nil {
-		return nil
-	}
-	return nonNegative(path, int64(*value))
+	spec.at("template", "metadata", "labels").invalid(err == nil && !matcher.Matches(labels.Set(template)), template,
+		"`selector` does not match template `labels`")
 }

@@ -2,12 +2,12 @@ package store
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,11 +46,8 @@ func (s *Store) Create(kind Kind, o Object, now time.Time) (Change, error) {
 	if o.GetUID() == "" {
 		o.SetUID(types.UID("uid-" + string(kind) + "-" + o.GetNamespace() + "-" + o.GetName()))
 	}
-	switch o := o.(type) {
-	case *appsv1.Deployment:
-		o.Status = appsv1.DeploymentStatus{}
-	case *appsv1.ReplicaSet:
-		o.Status = appsv1.ReplicaSetStatus{}
+	if status := part(o, "Status"); status.IsValid() {
+		status.SetZero()
 	}
 	return s.put(kind, o), nil
 }
@@ -71,7 +68,7 @@ func (s *Store) UpdateStatus(kind Kind, o Object) (Change, error) {
 
 // replace stores what prepare makes of a copy of an object. Prepare reports whether the object
 // changes besides its metadata.
-func (s *Store) replace(kind Kind, o Object, prepare func(stored, o Object) bool) (Change, error) {
+func (s *Store) replace(kind Kind, o Object, prepare func(kind Kind, stored, o Object) bool) (Change, error) {
 	stored, err := s.Find(kind, o.GetNamespace(), o.GetName())
 	if err != nil {
 		return Change{}, err
@@ -85,37 +82,29 @@ func (s *Store) replace(kind Kind, o Object, prepare func(stored, o Object) bool
 	o.SetCreationTimestamp(stored.GetCreationTimestamp())
 	o.SetGeneration(stored.GetGeneration())
 	o.SetResourceVersion(stored.GetResourceVersion())
-	if changed := prepare(stored, o); !changed && equality.Semantic.DeepEqual(meta(stored), meta(o)) {
+	if changed := prepare(kind, stored, o); !changed && equality.Semantic.DeepEqual(meta(stored), meta(o)) {
 		return Change{New: stored}, nil
 	}
 	return s.put(kind, o), nil
 }
 
-// prepare keeps the status of an object, and counts its generations: those of a Deployment change
-// with its spec and its annotations, which its ReplicaSets copy; those of a ReplicaSet with its
-// spec; those of an EndpointSlice with all but its metadata, and with its labels (PrepareForUpdate
-// in pkg/registry/apps/deployment/strategy.go, apps/replicaset/strategy.go and
-// discovery/endpointslice/strategy.go at v1.37.0).
-func prepare(stored, o Object) bool {
-	changed := false
-	switch o := o.(type) {
-	case *appsv1.Deployment:
-		old := stored.(*appsv1.Deployment)
-		o.Status = old.Status
-		changed = !equality.Semantic.DeepEqual(&o.Spec, &old.Spec) ||
-			!equality.Semantic.DeepEqual(o.Annotations, old.Annotations)
-	case *appsv1.ReplicaSet:
-		old := stored.(*appsv1.ReplicaSet)
-		o.Status = old.Status
-		changed = !equality.Semantic.DeepEqual(&o.Spec, &old.Spec)
-	case *discoveryv1.EndpointSlice:
-		old := stored.(*discoveryv1.EndpointSlice)
-		changed = !equality.Semantic.DeepEqual(o.Labels, old.Labels) ||
-			!equality.Semantic.DeepEqual(o.Endpoints, old.Endpoints) ||
-			!equality.Semantic.DeepEqual(o.Ports, old.Ports) || o.AddressType != old.AddressType
-	default:
+// counted are the parts whose changes are generations of an object: the spec of a Deployment, and
+// its annotations, which its ReplicaSets copy; the spec of a ReplicaSet; all of an EndpointSlice
+// but its metadata, and its labels (PrepareForUpdate in pkg/registry/apps/deployment/strategy.go,
+// apps/replicaset/strategy.go and discovery/endpointslice/strategy.go at v1.37.0).
+var counted = map[Kind][]string{
+	Deployments: {"Spec", "Annotations"}, ReplicaSets: {"Spec"},
+	EndpointSlices: {"Labels", "Endpoints", "Ports", "AddressType"},
+}
+
+// prepare keeps the status of an object, and counts its generations.
+func prepare(kind Kind, stored, o Object) bool {
+	parts, counts := counted[kind]
+	if !counts {
 		return !equality.Semantic.DeepEqual(stored, o)
 	}
+	keep(stored, o, "Status")
+	changed := !equalIn(stored, o, parts...)
 	if changed {
 		o.SetGeneration(stored.GetGeneration() + 1)
 	}
@@ -126,35 +115,36 @@ func prepare(stored, o Object) bool {
 // labels but not its annotations: its controller writes the revision that way (the PrepareForUpdate
 // of deploymentStatusStrategy and rsStatusStrategy in pkg/registry/apps/deployment/strategy.go and
 // apps/replicaset/strategy.go at v1.37.0).
-func prepareStatus(stored, o Object) bool {
+func prepareStatus(kind Kind, stored, o Object) bool {
 	inWholeSeconds(o)
-	switch o := o.(type) {
-	case *appsv1.Deployment:
-		old := stored.(*appsv1.Deployment)
-		o.Spec, o.Labels = old.Spec, old.Labels
-		return !equality.Semantic.DeepEqual(&o.Status, &old.Status)
-	case *appsv1.ReplicaSet:
-		old := stored.(*appsv1.ReplicaSet)
-		o.Spec = old.Spec
-		return !equality.Semantic.DeepEqual(&o.Status, &old.Status)
+	if keep(stored, o, "Spec"); kind == Deployments {
+		keep(stored, o, "Labels")
 	}
-	return !equality.Semantic.DeepEqual(stored, o)
+	return !equalIn(stored, o, "Status")
+}
+
+// part returns a part of an object by the name of its field, such as Spec; invalid if the object
+// has none.
+func part(o Object, name string) reflect.Value { return reflect.ValueOf(o).Elem().FieldByName(name) }
+
+// keep sets a part of an object, if it has one, to what is stored.
+func keep(stored, o Object, name string) {
+	if p := part(o, name); p.IsValid() {
+		p.Set(part(stored, name))
+	}
+}
+
+func equalIn(a, b Object, parts ...string) bool {
+	return !slices.ContainsFunc(parts, func(name string) bool {
+		return !equality.Semantic.DeepEqual(part(a, name).Interface(), part(b, name).Interface())
+	})
 }
 
 // copyOf returns a copy of an object that shares its parts.
 func copyOf(o Object) Object {
-	switch o := o.(type) {
-	case *appsv1.Deployment:
-		own := *o
-		return &own
-	case *appsv1.ReplicaSet:
-		own := *o
-		return &own
-	case *discoveryv1.EndpointSlice:
-		own := *o
-		return &own
-	}
-	return o.DeepCopyObject().(Object)
+	own := reflect.New(reflect.TypeOf(o).Elem())
+	own.Elem().Set(reflect.ValueOf(o).Elem())
+	return own.Interface().(Object)
 }
 
 func meta(o Object) metav1.Object { return o.(metav1.ObjectMetaAccessor).GetObjectMeta() }

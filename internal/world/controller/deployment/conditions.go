@@ -4,6 +4,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"probesim.dev/internal/lists"
 )
 
 // The reasons of conditions (util/deployment_util.go).
@@ -30,12 +32,7 @@ func (c *Controller) condition(t appsv1.DeploymentConditionType, status v1.Condi
 
 // conditionOf returns the condition of a type, or nil. Do not change it.
 func conditionOf(status *appsv1.DeploymentStatus, t appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
-	for i := range status.Conditions {
-		if status.Conditions[i].Type == t {
-			return &status.Conditions[i]
-		}
-	}
-	return nil
+	return lists.Find(status.Conditions, func(x *appsv1.DeploymentCondition) bool { return x.Type == t })
 }
 
 // setCondition puts a condition at the end, unless one with its type, status and reason exists. It
