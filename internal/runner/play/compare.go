@@ -318,60 +318,39 @@ func (r *Run) uptime(run, runs int) time.Duration {
 }
 
 // Node is how long the calls of the starts of containers took, least and greatest, in the events of
-// the kubelet as a watch sees them. A zero draw was not seen.
-type Node struct {
-	Sandbox, Create, Start fakeruntime.Draw
-}
+// the kubelet as a watch sees them, by the names of their delays in a scenario.
+type Node map[string]fakeruntime.Draw
 
-// fit returns the ranges of samples.
-func fit(samples []sample) Node {
-	var n Node
-	for _, s := range samples {
-		n.Sandbox, n.Create, n.Start = widen(n.Sandbox, s.sandbox), widen(n.Create, s.create), widen(n.Start, s.start)
+// delaysOfNode are the delays that a Node can have.
+var delaysOfNode = []string{"runPodSandbox", "createContainer", "startContainer"}
+
+// add widens the range of a delay to a time, unless the time is unknown.
+func (n Node) add(delay string, t time.Duration) {
+	if t <= 0 {
+		return
 	}
-	return n
-}
-
-// widen widens a range to a time, unless it is unknown.
-func widen(d fakeruntime.Draw, t time.Duration) fakeruntime.Draw {
-	switch {
-	case t <= 0:
-		return d
-	case d == fakeruntime.Draw{}:
-		return fakeruntime.Exactly(t)
+	d, seen := n[delay]
+	if !seen {
+		d = fakeruntime.Exactly(t)
 	}
-	return fakeruntime.Draw{Min: min(d.Min, t), Max: max(d.Max, t)}
+	n[delay] = fakeruntime.Draw{Min: min(d.Min, t), Max: max(d.Max, t)}
 }
 
-// merge returns the ranges that contain those of two nodes.
-func (n Node) merge(o Node) Node {
-	for _, of := range []struct {
-		to   *fakeruntime.Draw
-		from fakeruntime.Draw
-	}{{&n.Sandbox, o.Sandbox}, {&n.Create, o.Create}, {&n.Start, o.Start}} {
-		*of.to = widen(widen(*of.to, of.from.Min), of.from.Max)
+// merge adds the ranges of another node.
+func (n Node) merge(o Node) {
+	for _, delay := range delaysOfNode {
+		n.add(delay, o[delay].Min)
+		n.add(delay, o[delay].Max)
 	}
-	return n
-}
-
-// named are the fitted delays by their names in a scenario.
-func (n *Node) named() []struct {
-	name string
-	draw *fakeruntime.Draw
-} {
-	return []struct {
-		name string
-		draw *fakeruntime.Draw
-	}{{"runPodSandbox", &n.Sandbox}, {"createContainer", &n.Create}, {"startContainer", &n.Start}}
 }
 
 // String returns the delays as the field delays of a scenario.
 func (n Node) String() string {
 	var parts []string
-	for _, of := range n.named() {
-		if *of.draw != (fakeruntime.Draw{}) {
-			parts = append(parts, fmt.Sprintf("%s: %s..%s", of.name, of.draw.Min.Truncate(time.Millisecond),
-				(of.draw.Max+time.Millisecond-1).Truncate(time.Millisecond)))
+	for _, delay := range delaysOfNode {
+		if d, seen := n[delay]; seen {
+			parts = append(parts, fmt.Sprintf("%s: %s..%s", delay, d.Min.Truncate(time.Millisecond),
+				(d.Max+time.Millisecond-1).Truncate(time.Millisecond)))
 		}
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
@@ -380,11 +359,12 @@ func (n Node) String() string {
 // Delays returns the delays for simulated runs. A played pod has no volumes to wait for, and the
 // image is on the node.
 func (n Node) Delays() fakeruntime.Delays {
-	d := fakeruntime.Delays{VolumeMount: new(fakeruntime.Draw), ImagePull: new(fakeruntime.Draw)}
-	for i, to := range []**fakeruntime.Draw{&d.RunPodSandbox, &d.CreateContainer, &d.StartContainer} {
-		if draw := n.named()[i].draw; *draw != (fakeruntime.Draw{}) {
-			*to = draw
+	of := func(delay string) *fakeruntime.Draw {
+		if d, seen := n[delay]; seen {
+			return &d
 		}
+		return nil
 	}
-	return d
+	return fakeruntime.Delays{VolumeMount: new(fakeruntime.Draw), ImagePull: new(fakeruntime.Draw),
+		RunPodSandbox: of("runPodSandbox"), CreateContainer: of("createContainer"), StartContainer: of("startContainer")}
 }

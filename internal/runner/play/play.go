@@ -12,12 +12,10 @@ import (
 	"sync"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/internal/runner/play/manifest"
@@ -102,9 +100,9 @@ func (p *Play) Length() time.Duration { return p.until }
 
 // Node returns what all runs have measured of the nodes.
 func (p *Play) Node() Node {
-	var n Node
+	n := Node{}
 	for _, r := range p.Runs {
-		n = n.merge(r.Node)
+		n.merge(r.Node)
 	}
 	return n
 }
@@ -202,26 +200,18 @@ func (p *Play) Play(ctx context.Context) error {
 	for _, r := range p.Runs {
 		runs.Go(func() { r.play(ctx, worlds[r.stage.Prefix]) })
 	}
-	if p.Notify != nil {
-		began := time.Now()
-		ticker := time.NewTicker(time.Second)
-		defer ticker.Stop()
-		done := make(chan struct{})
-		go func() { runs.Wait(); close(done) }()
-		for waiting := true; waiting; {
-			select {
-			case <-done:
-				waiting = false
-			case <-ticker.C:
+	done := make(chan struct{})
+	go func() { runs.Wait(); close(done) }()
+	for began, tick := time.Now(), time.Tick(time.Second); ; {
+		select {
+		case <-done:
+			return context.Cause(ctx)
+		case <-tick:
+			if p.Notify != nil {
 				p.Notify(time.Since(began))
 			}
 		}
 	}
-	runs.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return nil
 }
 
 // inNamespace suggests what to do without the right to create a namespace.
@@ -274,7 +264,7 @@ func (r *Run) play(ctx context.Context, w *world) {
 	if ctx.Err() != nil {
 		err = simulate.ErrInterrupted
 	}
-	r.Node = fit(w.started)
+	r.Node = w.node
 	r.Result = simulate.Observed(r.Plan, driver, records, end, err)
 }
 
@@ -290,23 +280,16 @@ var errLeft = errors.New("not everything is gone yet; 'probesim play --clean' re
 
 // created are the kinds of objects that play creates in a namespace. A Deployment goes before its
 // pods.
-var created = []struct {
-	kind string
-	list func() runtime.Object
-}{
-	{"Deployment", func() runtime.Object { return &appsv1.DeploymentList{} }},
-	{"Service", func() runtime.Object { return &v1.ServiceList{} }},
-	{"Pod", func() runtime.Object { return &v1.PodList{} }},
-}
+var created = []string{"Deployment", "Service", "Pod"}
 
 // list returns the objects of a kind with labels.
-func (c *Cluster) list(ctx context.Context, kind, namespace, labels string, into runtime.Object) ([]object, error) {
-	err := c.call("GET", kind, namespace, "").VersionedParams(&metav1.ListOptions{LabelSelector: labels}, parameter).
-		Do(ctx).Into(into)
+func (c *Cluster) list(ctx context.Context, kind, namespace, labels string) ([]object, error) {
+	answer, err := c.call("GET", kind, namespace, "").
+		VersionedParams(&metav1.ListOptions{LabelSelector: labels}, parameter).Do(ctx).Get()
 	if err != nil {
 		return nil, err
 	}
-	items, err := meta.ExtractList(into)
+	items, err := meta.ExtractList(answer)
 	var list []object
 	for _, item := range items {
 		list = append(list, item.(object))
@@ -332,8 +315,8 @@ const patience = 60 * time.Second
 // yet, and returns how many are still there.
 func (c *Cluster) removeObjects(ctx context.Context, namespace, labels string, asked map[types.UID]bool) (left int,
 	err error) {
-	for _, of := range created {
-		objects, err := c.list(ctx, of.kind, namespace, labels, of.list())
+	for _, kind := range created {
+		objects, err := c.list(ctx, kind, namespace, labels)
 		if err != nil {
 			return 0, err
 		}
@@ -341,7 +324,7 @@ func (c *Cluster) removeObjects(ctx context.Context, namespace, labels string, a
 		for _, o := range objects {
 			if !asked[o.GetUID()] {
 				asked[o.GetUID()] = true
-				if err := c.remove(ctx, of.kind, namespace, o); err != nil {
+				if err := c.remove(ctx, kind, namespace, o); err != nil {
 					return 0, err
 				}
 			}
@@ -390,15 +373,15 @@ func (c *Cluster) Leftovers(ctx context.Context, namespace string) ([]Leftover, 
 		seconds, _ := strconv.ParseInt(o.GetLabels()[labelDeadline], 10, 64)
 		all = append(all, Leftover{id, in, time.Unix(seconds, 0), own})
 	}
-	namespaces, err := c.list(ctx, "Namespace", "", labelPlay, &v1.NamespaceList{})
+	namespaces, err := c.list(ctx, "Namespace", "", labelPlay)
 	if err != nil && !apierrors.IsForbidden(err) {
 		return nil, err
 	}
 	for _, o := range namespaces {
 		add(o, o.GetName(), true)
 	}
-	for _, of := range created {
-		objects, err := c.list(ctx, of.kind, namespace, labelPlay, of.list())
+	for _, kind := range created {
+		objects, err := c.list(ctx, kind, namespace, labelPlay)
 		if err != nil {
 			return nil, err
 		}
