@@ -1,6 +1,7 @@
 package shrink
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -87,11 +88,7 @@ func simpler(key string, n *strict.Node) []string {
 	case names[key]:
 		return nil
 	case answerFields[key]:
-		a, ok := parseAnswer(n.Value)
-		if !ok || n.Value == "repeat" {
-			return nil
-		}
-		return a.simpler()
+		return simplerAnswers(n.Value)
 	case n.Tag == "!!int":
 		i, err := strconv.ParseInt(n.Value, 10, 64)
 		if err != nil {
@@ -212,12 +209,11 @@ func (s *shrinker) unfoldAnswers() {
 		}
 		list := *n
 		for _, item := range list.Items {
-			a, ok := parseAnswer(item.Value)
-			if !ok || item.Value == "repeat" {
+			m := answerPattern.FindStringSubmatch(item.Value)
+			if m == nil || item.Value == "repeat" {
 				continue
 			}
-			a.count = 1
-			*n = strict.Node{Kind: strict.Scalar, Tag: "!!str", Value: a.String()}
+			*n = strict.Node{Kind: strict.Scalar, Tag: "!!str", Value: m[1] + m[2]}
 			if s.edited() {
 				return
 			}
@@ -226,64 +222,36 @@ func (s *shrinker) unfoldAnswers() {
 	})
 }
 
-// answer is an answer in the notation of the file: WORD in LATENCY xCOUNT.
-type answer struct {
-	word, latency string
-	count         int
-}
+// answerPattern matches an answer in the notation of the file: WORD in LATENCY xCOUNT.
+var answerPattern = regexp.MustCompile(`^(\S+)( +in +(\S+))?( +x(\d+))?$`)
 
-var answerPattern = regexp.MustCompile(`^(\S+)(?: +in +(\S+))?(?: +x(\d+))?$`)
-
-func parseAnswer(text string) (answer, bool) {
+// simplerAnswers returns simpler answers, the simplest first.
+func simplerAnswers(text string) (list []string) {
 	m := answerPattern.FindStringSubmatch(text)
-	if m == nil {
-		return answer{}, false
+	if m == nil || text == "repeat" {
+		return nil
 	}
-	a := answer{word: m[1], latency: m[2], count: 1}
-	if m[3] != "" {
-		a.count, _ = strconv.Atoi(m[3])
+	word, in, latency, times := m[1], m[2], m[3], m[4]
+	words := []string{"ok", "fail"}
+	if i := slices.Index(words, word); i >= 0 {
+		words = words[:i]
 	}
-	return a, true
-}
-
-func (a answer) String() string {
-	s := a.word
-	if a.latency != "" {
-		s += " in " + a.latency
+	for _, w := range words {
+		list = append(list, w+times)
 	}
-	if a.count > 1 {
-		s += " x" + strconv.Itoa(a.count)
-	}
-	return s
-}
-
-// simplerWords returns the words that are simpler than a word, the simplest first.
-func simplerWords(word string) []string {
-	simple := []string{"ok", "fail"}
-	if i := slices.Index(simple, word); i >= 0 {
-		return simple[:i]
-	}
-	return simple
-}
-
-// simpler returns simpler answers, the simplest first.
-func (a answer) simpler() []string {
-	var list []string
-	add := func(b answer) { list = append(list, b.String()) }
-	for _, word := range simplerWords(a.word) {
-		add(answer{word: word, count: a.count})
-	}
-	if a.latency != "" {
-		add(answer{word: a.word, count: a.count})
-		for _, word := range simplerWords(a.word) {
-			add(answer{word, a.latency, a.count})
+	if in != "" {
+		list = append(list, word+times)
+		for _, w := range words {
+			list = append(list, w+in+times)
 		}
 	}
-	for _, count := range simplerNumbers(int64(a.count)) {
-		add(answer{a.word, a.latency, int(count)})
+	if count, err := strconv.ParseInt(m[5], 10, 64); err == nil {
+		for _, n := range simplerNumbers(count) {
+			list = append(list, strings.TrimSuffix(fmt.Sprintf("%s%s x%d", word, in, n), " x1"))
+		}
 	}
-	for _, latency := range simplerTimes(a.latency) {
-		add(answer{a.word, latency, a.count})
+	for _, t := range simplerTimes(latency) {
+		list = append(list, word+" in "+t+times)
 	}
 	return list
 }
