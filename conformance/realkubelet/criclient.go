@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"path"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -52,13 +50,6 @@ var (
 	criCount     atomic.Int64
 	interceptCRI = sync.OnceFunc(func() { addDialOption.(func(any))(criOption{}) })
 )
-
-// criServer is the other end of the CRI clients of one kubelet.
-type criServer struct {
-	driver  *connection
-	runtime *runtimeServer
-	images  *imageServer
-}
 
 // dialCRI creates the kubelet's CRI clients for a runtime.
 func dialCRI(ctx context.Context, s *criServer, settings *internal.KubeletConfiguration,
@@ -117,15 +108,15 @@ func (s *criServer) turn(req any) {
 		}
 	case *runtimeapi.PodSandboxStatusRequest:
 		if calledBy("GenericPLEG).Relist") {
-			s.driver.turn("relist", s.runtime.configs.sandboxes.get(q.PodSandboxId).GetMetadata().GetUid())
+			s.driver.turn("relist", s.configs.sandboxes.get(q.PodSandboxId).GetMetadata().GetUid())
 		}
 	case *runtimeapi.StopPodSandboxRequest:
 		if calledBy("containerGC).evictSandboxes") {
-			s.driver.turn("sandbox GC", s.runtime.configs.sandboxes.get(q.PodSandboxId).GetMetadata().GetUid())
+			s.driver.turn("sandbox GC", s.configs.sandboxes.get(q.PodSandboxId).GetMetadata().GetUid())
 		}
 	case *runtimeapi.ContainerStatusRequest:
 		if calledBy("containerGC).evictContainers") {
-			config := s.runtime.configs.containers.get(q.ContainerId)
+			config := s.configs.containers.get(q.ContainerId)
 			s.driver.turn("container GC",
 				config.GetLabels()[kubetypes.KubernetesPodUIDLabel]+"/"+config.GetMetadata().GetName())
 		}
@@ -145,17 +136,12 @@ func (s *criServer) intercept(ctx context.Context, method string, req, reply any
 			return err
 		}
 	}
-	var service any = s.runtime
-	if strings.Contains(method, "ImageService") {
-		service = s.images
-	}
-	result := reflect.ValueOf(service).MethodByName(path.Base(method)).
-		Call([]reflect.Value{reflect.ValueOf(ctx), reflect.ValueOf(req)})
-	if err, _ := result[1].Interface().(error); err != nil {
+	response, err := s.answer(ctx, req)
+	if err != nil {
 		return status.Convert(err).Err()
 	}
 	codec := encoding.GetCodecV2("proto")
-	data, err := codec.Marshal(result[0].Interface())
+	data, err := codec.Marshal(response)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ type environment struct {
 	root    string // directory for the kubelet's files
 	mounter mount.Interface
 	client  kubernetes.Interface
-	runtime *runtimeServer
+	runtime *criServer
 	events  *eventRecorder
 	pods    *podSource
 	network *network
@@ -77,13 +77,10 @@ func startKubelet(ctx context.Context, o environment) (*runningKubelet, error) {
 	latency := util.NewPodStartupLatencyTracker()
 	pods := kubeletapi.NewPodConfig(o.events, latency)
 	deps := dependencies(ctx, o)
-	if err := dialCRI(ctx, &criServer{o.conn, o.runtime, &imageServer{driver: o.conn, workers: o.workers}}, settings,
-		deps); err != nil {
+	if err := dialCRI(ctx, o.runtime, settings, deps); err != nil {
 		return nil, err
 	}
-	deps.RemoteRuntimeService = &recordingRuntime{
-		deps.RemoteRuntimeService, o.conn, o.runtime.configs, o.runtime.probes,
-	}
+	deps.RemoteRuntimeService = &recordingRuntime{deps.RemoteRuntimeService, o.conn, o.runtime.configs, o.network.probes}
 	deps.RemoteImageService = &recordingImages{deps.RemoteImageService, o.events}
 	deps.PodConfig, deps.PodStartupLatencyTracker = pods, latency
 	k, err := kubeletapi.NewKubelet(ctx, settings, deps, nodeName, net.ParseIP(nodeIP), o.root)

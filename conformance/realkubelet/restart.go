@@ -66,7 +66,7 @@ func (n *node) launch() {
 	n.mu.Lock()
 	n.workers, n.first = append(n.workers, goroutines), first
 	n.mu.Unlock()
-	runtime := &runtimeServer{driver: n.conn, configs: n.configs, probes: probes, stopReason: events.kills.get}
+	runtime := &criServer{n.conn, n.configs, goroutines, events.kills.get}
 	ctx, cancel := context.WithCancel(n.ctx)
 	n.cancel = cancel
 	ctx = kubeletapi.WithLogger(ctx, logr.New(triggerLog{conn: n.conn, workers: first}))
