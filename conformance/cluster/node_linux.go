@@ -91,7 +91,9 @@ func (n *node) start(proxyMode string, images []*os.File) error {
 
 // kubectl returns a condition that holds when kubectl succeeds.
 func kubectl(args ...string) func() error {
-	return func() error { return runTool(nil, "kubectl", append(args, "--kubeconfig="+home+"/admin.kubeconfig")...) }
+	return func() error {
+		return runTool(nil, "kubectl", append(args, "--kubeconfig="+home+"/admin.kubeconfig")...)
+	}
 }
 
 // runTool runs a program to its end.

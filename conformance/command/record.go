@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"probesim.dev/conformance/compare"
-	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/conformance/runs"
 	"probesim.dev/internal/proof/random"
 	"probesim.dev/internal/scenarios/expect"
@@ -115,11 +114,8 @@ func (r *recorder) at(number int) (runs.Run, *scenarios.Plan, *int64, error) {
 		if err != nil {
 			return run, nil, nil, err
 		}
-		all, err := scenarios.LoadBytes("random.yaml", file, nil)
-		if err != nil {
-			return run, nil, nil, err
-		}
-		return run, all[0].Plan(release.Version, all[0].Plans()[0].Seed), &seed, nil
+		p, err := firstPlan(file)
+		return run, p, &seed, err
 	}
 	p := r.plans[number]
 	m := p.Scenario.Metadata

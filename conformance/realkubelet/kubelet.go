@@ -15,7 +15,6 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/component-base/featuregate"
 	"k8s.io/component-base/metrics"
@@ -32,7 +31,6 @@ import (
 	"k8s.io/kubernetes/pkg/util/oom"
 	"k8s.io/kubernetes/pkg/volume/util/hostutil"
 	"k8s.io/kubernetes/pkg/volume/util/subpath"
-	"k8s.io/mount-utils"
 	"k8s.io/utils/clock"
 
 	"probesim.dev/conformance/kubelet/release"
@@ -48,17 +46,12 @@ const (
 
 // environment is everything that the kubelet works with.
 type environment struct {
-	root    string // directory for the kubelet's files
-	mounter mount.Interface
-	client  kubernetes.Interface
+	*node
+	conn    *connection
 	runtime *criServer
 	events  *eventRecorder
-	pods    *podSource
 	network *network
 	workers *workers
-	waits   *waits
-	config  kubeletconfig.Config
-	conn    *connection
 }
 
 // startKubelet creates a kubelet and runs it until ctx is done.
@@ -93,12 +86,12 @@ func startKubelet(ctx context.Context, o environment) (*runningKubelet, error) {
 	}
 	shiftPodWorkers(k)
 	o.network.attach(k)
-	o.waits.watch(k)
+	(&waits{o.conn}).watch(k)
 	queueLogCleaning(k)
 	o.workers.watch(running)
-	go o.pods.run(ctx, pods, kubetypes.ApiserverSource)
-	if o.pods.files != nil {
-		go o.pods.files.run(ctx, pods, kubetypes.FileSource)
+	go o.events.pods.run(ctx, pods, kubetypes.ApiserverSource)
+	if static := o.events.pods.files; static != nil {
+		go static.run(ctx, pods, kubetypes.FileSource)
 	}
 	kubeletapi.Run(ctx, k, pods)
 	return running, nil
@@ -109,7 +102,7 @@ func dependencies(ctx context.Context, o environment) *kubelet.Dependencies {
 	deps := &kubelet.Dependencies{
 		CAdvisorInterface:         newCAdvisor(o.root),
 		ContainerManager:          newContainerManager(sizeOf(o.config)),
-		KubeClient:                o.client,
+		KubeClient:                o.api.client(o.conn),
 		Mounter:                   o.mounter,
 		HostUtil:                  hostutil.NewFakeHostUtil(nil),
 		OOMAdjuster:               oom.NewFakeOOMAdjuster(),

@@ -70,11 +70,7 @@ func (n *node) launch() {
 	ctx, cancel := context.WithCancel(n.ctx)
 	n.cancel = cancel
 	ctx = kubeletapi.WithLogger(ctx, logr.New(triggerLog{conn: n.conn, workers: first}))
-	k, err := startKubelet(ctx, environment{
-		root: n.root, mounter: n.mounter, client: n.api.client(n.conn), runtime: runtime,
-		config: n.config, events: events, pods: events.pods, network: network, workers: goroutines, conn: n.conn,
-		waits: &waits{n.conn},
-	})
+	k, err := startKubelet(ctx, environment{n, n.conn, runtime, events, network, goroutines})
 	if n.kubelet = k; err != nil && n.err == nil {
 		n.err = fmt.Errorf("at %v: start the kubelet: %w", n.driver.now(), err)
 	}
