@@ -6,6 +6,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/scenarios/plan"
+	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -202,4 +203,168 @@ func products(e *Explorer) []task {
 		}
 	}
 	return changes(list)
+}
+
+// fractions are the jitters besides the canonical 0.5: the shortest and nearly the longest.
+var fractions = []float64{0, 0.999}
+
+// deviations returns the changes that make one choice of a run in another way, for the choices from
+// a number on.
+func (e *Explorer) deviations(r *Run, from int) []Change {
+	var list []Change
+	begin := e.after()
+	for i := from; i < len(r.decisions); i++ {
+		if d := &r.decisions[i]; d.t >= begin {
+			for _, m := range d.others() {
+				list = append(list, Change{Choices: []Choice{choiceOf(m, i, d.t.Offset())}})
+			}
+		}
+	}
+	return list
+}
+
+// others returns the alternatives to the canonical choice.
+func (d *decision) others() []choose.Made {
+	var list []choose.Made
+	if d.n == 0 {
+		for _, f := range fractions {
+			list = append(list, choose.Made{Choice: d.choice, Fraction: f})
+		}
+		return list
+	}
+	for i := 1; i < d.n; i++ {
+		if d.candidates != nil {
+			list = append(list, choose.Made{Choice: d.candidates[i], Before: d.candidates[0]})
+			continue
+		}
+		list = append(list, choose.Made{Choice: d.choice, Value: i})
+	}
+	return list
+}
+
+// pairs has a task for each deviation: it makes each later choice of that run in another way too.
+// If the deviation changes neither the trace nor what there is to choose after its instant, only
+// the other choices of the same instant remain: the later ones are those of the canonical run.
+func pairs(e *Explorer) []task {
+	if e.options.Deviations < 2 {
+		return nil
+	}
+	firsts := e.deviations(e.canonical, 0)
+	canonical := e.subject.run(Change{}, runOptions{decisions: true}) // with observable records only
+	var tasks []task
+	for i, left := 0, e.left; i < len(firsts) && left > 0; i++ {
+		seconds := e.seconds(firsts[i], canonical)
+		if len(seconds) > 0 {
+			tasks = append(tasks, task{size: len(seconds), do: func(r *runner) {
+				for _, c := range seconds {
+					r.try(c)
+				}
+			}})
+		}
+		if left -= len(seconds); left <= 0 && i < len(firsts)-1 {
+			tasks = append(tasks, task{size: 1, do: func(*runner) {}}) // which says that some are left out
+		}
+	}
+	return tasks
+}
+
+// seconds returns the changes that make a later choice in another way too.
+func (e *Explorer) seconds(first Change, canonical *Run) []Change {
+	run := e.subject.run(first, runOptions{decisions: true})
+	if run.Err != nil {
+		return nil
+	}
+	until, after := run.decisionsAt(virtual.At(first.Choices[0].At))
+	_, written := canonical.decisionsAt(virtual.At(first.Choices[0].At))
+	if !e.options.plain && run.Hash() == canonical.Hash() && slices.EqualFunc(after, written, decision.equal) {
+		run.decisions = until
+	}
+	var list []Change
+	for _, second := range e.deviations(run, first.Choices[0].Index+1) {
+		list = append(list, first.with(second))
+	}
+	return list
+}
+
+// decisionsAt splits the choices that came up at the end of an instant.
+func (r *Run) decisionsAt(t virtual.Time) (until, after []decision) {
+	i := slices.IndexFunc(r.decisions, func(d decision) bool { return d.t > t })
+	if i < 0 {
+		return r.decisions, nil
+	}
+	return r.decisions[:i], r.decisions[i:]
+}
+
+// equal reports whether two runs have the same to choose at the same instant, whatever the number
+// of choices before.
+func (d decision) equal(other decision) bool {
+	same := func(a, b choose.Choice) bool { return a.Kind == b.Kind && a.Key == b.Key }
+	return d.t == other.t && d.n == other.n && same(d.choice, other.choice) &&
+		slices.EqualFunc(d.candidates, other.candidates, same)
+}
+
+// Moves of a time: by up to moveSpan in both directions in steps of moveStep, whole seconds first,
+// and halved between neighbors with different outcomes down to moveFinest.
+const (
+	moveSpan   = 10 * time.Second
+	moveStep   = 500 * time.Millisecond
+	moveFinest = 10 * time.Millisecond
+	moveSize   = int(2*moveSpan/moveStep) + 60 // runs for one time at most
+)
+
+// moves has a task for each time in the scenario.
+func moves(e *Explorer) []task {
+	var tasks []task
+	for _, t := range e.subject.Plan.Scenario.Times() {
+		tasks = append(tasks, task{size: moveSize, do: func(r *runner) { r.sweep(t) }})
+	}
+	return tasks
+}
+
+// sweep moves a time and refines between neighbors with different outcomes.
+func (r *runner) sweep(t plan.Time) {
+	known := map[time.Duration]string{0: r.canonical.History.withoutExpectations().ID()}
+	at := func(by time.Duration) string {
+		if id, ok := known[by]; ok {
+			return id
+		}
+		if t.Value.Min+by < 0 || t.Value.Max+by > r.subject.Plan.Duration {
+			return ""
+		}
+		run := r.try(Change{Shifts: []plan.Shift{{Path: t.Path, By: by}}})
+		if run == nil {
+			return ""
+		}
+		known[by] = run.History.withoutExpectations().ID()
+		return known[by]
+	}
+	for _, first := range []time.Duration{time.Second, moveStep} {
+		for by := first; by <= moveSpan; by += time.Second {
+			at(by)
+			at(-by)
+		}
+	}
+	for by := -moveSpan; by < moveSpan; by += moveStep {
+		r.refine(by, by+moveStep, at)
+	}
+}
+
+// refine halves an interval whose ends have different outcomes.
+func (r *runner) refine(from, to time.Duration, at func(time.Duration) string) {
+	a, b := at(from), at(to)
+	if a == "" || b == "" || a == b || to-from <= moveFinest {
+		return
+	}
+	middle := (from + to) / 2
+	if at(middle) == "" {
+		return
+	}
+	r.refine(from, middle, at)
+	r.refine(middle, to, at)
+}
+
+// withoutExpectations returns the history without the verdicts of expectations, which runs with
+// moved times do not have.
+func (h *History) withoutExpectations() *History {
+	return &History{Pods: h.Pods, Objects: h.Objects, Broken: h.Broken, Error: h.Error}
 }

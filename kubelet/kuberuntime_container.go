@@ -36,6 +36,28 @@ const (
 	killRestartAll    killReason = "RestartAllContainers"
 )
 
+// StopReason returns the reason of a ContainerStopping record by the message of the Killing event
+// (pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.2, computePodActions and SyncPod). It is
+// empty if the message names none: then the pod ends.
+func StopReason(message string) string {
+	says := func(words string) bool { return strings.Contains(message, " "+words) }
+	switch {
+	case message == killedForRestart:
+		return string(killRestartAll)
+	case message == string(killPostStart):
+		return message
+	case says("failed liveness probe"):
+		return string(killLivenessProbe)
+	case says("failed startup probe"):
+		return string(killStartupProbe)
+	case says("definition changed"):
+		return string(killImageChanged)
+	case says("resize requires restart"):
+		return string(killResized)
+	}
+	return ""
+}
+
 // containerKill is a running container that must be stopped.
 type containerKill struct {
 	container fakeruntime.Container

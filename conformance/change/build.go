@@ -28,12 +28,9 @@ type workspace struct {
 	library string // scenarios
 	tools   *edited.Toolchain
 	modules map[string]module // of Kubernetes
-	program []pkg             // of the release
+	program string            // the packages of the release
 	stderr  io.Writer
 }
-
-// pkg is a compiled package of a program.
-type pkg struct{ path, id, content string }
 
 // open prepares a workspace. It compiles the packages of the release, which takes minutes the first
 // time.
@@ -72,8 +69,7 @@ func open(ctx context.Context, harness string, stderr io.Writer) (_ *workspace, 
 	}
 	w.library = filepath.Join(strings.TrimSpace(dir), "scenarios", "library")
 	fmt.Fprintf(stderr, "compiling the kubelet in %s, which takes minutes the first time\n", w.harness)
-	w.program, err = w.packages(ctx, w.tools, nil, w.modules)
-	return w, err
+	return w, w.list(ctx)
 }
 
 func (w *workspace) close() { os.RemoveAll(w.temp) }
@@ -113,29 +109,18 @@ func (w *workspace) output(ctx context.Context, with *edited.Toolchain, words ..
 // buildFlags make builds of one package equal in all directories, so that they are cached.
 var buildFlags = []string{"-trimpath", "-buildvcs=false"}
 
-// packages compiles the packages of the program, and returns them. It adds the modules of Kubernetes
-// to a map.
-func (w *workspace) packages(ctx context.Context, with *edited.Toolchain, flags []string, modules map[string]module) (
-	[]pkg, error) {
+// list compiles the packages of the program, and lists them with the modules of Kubernetes.
+func (w *workspace) list(ctx context.Context) (err error) {
 	const format = `{{.ImportPath}} {{.BuildID}}{{with .Module}} {{.Path}} {{.Version}} {{.Dir}}{{end}}`
-	words := append(append([]string{"go", "list", "-deps", "-export", "-f", format}, buildFlags...), flags...)
-	text, err := w.output(ctx, with, append(words, ".")...)
-	if err != nil {
-		return nil, err
-	}
-	var list []pkg
-	for line := range strings.Lines(text) {
+	words := append([]string{"go", "list", "-deps", "-export", "-f", format}, buildFlags...)
+	w.program, err = w.output(ctx, w.tools, append(words, ".")...)
+	for line := range strings.Lines(w.program) {
 		fields := strings.SplitN(strings.TrimSpace(line), " ", 5)
-		if len(fields) < 2 {
-			continue
-		}
-		_, content, _ := strings.Cut(fields[1], "/")
-		list = append(list, pkg{fields[0], fields[1], content})
-		if len(fields) == 5 && strings.HasPrefix(fields[2], "k8s.io/") && modules != nil {
-			modules[fields[2]] = module{fields[3], fields[4]}
+		if len(fields) == 5 && strings.HasPrefix(fields[2], "k8s.io/") {
+			w.modules[fields[2]] = module{fields[3], fields[4]}
 		}
 	}
-	return list, nil
+	return err
 }
 
 // flags returns the flags and the toolchain that build the program with a change.
@@ -147,10 +132,7 @@ func (w *workspace) flags(ctx context.Context, c *change) ([]string, *edited.Too
 	}
 	for _, name := range []string{"go.mod", "go.sum"} {
 		data, err := os.ReadFile(filepath.Join(w.harness, name))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(w.temp, name), data, 0o666)
-		}
-		if err != nil {
+		if err = errors.Join(err, os.WriteFile(filepath.Join(w.temp, name), data, 0o666)); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -54,7 +54,7 @@ func writeFiles(dir string) error {
 		{"proxy", "system:kube-proxy", ""},
 		{"kubelet", "system:node:" + nodeName, "system:nodes"},
 	} {
-		if err := ca.kubeconfig(c.name, c.user, c.group); err != nil {
+		if err := ca.newKubeconfig(c.name, c.user, c.group); err != nil {
 			return err
 		}
 	}

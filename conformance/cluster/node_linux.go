@@ -1,12 +1,8 @@
 package main
 
 import (
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,8 +14,7 @@ import (
 
 // A node runs the programs of the cluster.
 type node struct {
-	ended  chan error // a program has ended
-	client *http.Client
+	ended chan error // a program has ended
 }
 
 // nodeStage starts the programs and tells process 1 when the node is ready. It ends with an error
@@ -37,11 +32,7 @@ func nodeStage(proxyMode string, images []string) error {
 	if err := hide(); err != nil {
 		return err
 	}
-	client, err := newClient()
-	if err != nil {
-		return err
-	}
-	n := &node{ended: make(chan error, 10), client: client}
+	n := &node{ended: make(chan error, 10)}
 	begin := time.Now()
 	started := make(chan error, 1)
 	go func() { started <- n.start(proxyMode, archives) }()
@@ -79,7 +70,7 @@ func (n *node) start(proxyMode string, images []*os.File) error {
 	n.run("etcd")
 	n.run("containerd")
 	n.run("kube-apiserver")
-	if err := n.wait("the API server", func() error { return n.get(apiServer+"/readyz", nil) }); err != nil {
+	if err := n.wait("the API server", kubectl("get", "--raw=/readyz")); err != nil {
 		return err
 	}
 	n.run("kube-controller-manager")
@@ -89,17 +80,31 @@ func (n *node) start(proxyMode string, images []*os.File) error {
 	}
 	n.run("kubelet")
 	n.run("kube-proxy", "--proxy-mode="+proxyMode)
-	if err := n.wait("kube-proxy", func() error { return n.get("http://127.0.0.1:10256/healthz", nil) }); err != nil {
+	if err := n.wait("kube-proxy", kubectl("get", "--raw=/healthz", "--server=http://127.0.0.1:10256")); err != nil {
 		return err
 	}
-	account := apiServer + "/api/v1/namespaces/default/serviceaccounts/default"
-	if err := n.wait("the service account", func() error { return n.get(account, nil) }); err != nil {
+	if err := n.wait("the service account", kubectl("get", "serviceaccount", "default")); err != nil {
 		return err
 	}
-	return n.wait("the node", n.nodeReady)
+	return n.wait("the node", kubectl("wait", "--for=condition=Ready", "--timeout=1s", "node/"+nodeName))
 }
 
-const apiServer = "https://" + nodeAddress + ":6443"
+// kubectl returns a condition that holds when kubectl succeeds.
+func kubectl(args ...string) func() error {
+	return func() error {
+		return runTool(nil, "kubectl", append(args, "--kubeconfig="+home+"/admin.kubeconfig")...)
+	}
+}
+
+// runTool runs a program to its end.
+func runTool(stdin io.Reader, name string, args ...string) error {
+	tool := exec.Command(filepath.Join(home, "bin", name), args...)
+	tool.Stdin = stdin
+	if output, err := tool.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", name, err, output)
+	}
+	return nil
+}
 
 // run starts a program with its flags and more arguments. Its end is the end of the cluster.
 func (n *node) run(name string, args ...string) {
@@ -164,66 +169,11 @@ func (n *node) importImages(images []*os.File) func() error {
 			if _, err := images[0].Seek(0, 0); err != nil {
 				return err
 			}
-			load := exec.Command(filepath.Join(home, "bin", "ctr"), "--namespace=k8s.io", "images", "import", "-")
-			load.Stdin = images[0]
-			if output, err := load.CombinedOutput(); err != nil {
-				return fmt.Errorf("importing %s: %w\n%s", images[0].Name(), err, output)
+			if err := runTool(images[0], "ctr", "--namespace=k8s.io", "images", "import", "-"); err != nil {
+				return fmt.Errorf("importing %s: %w", images[0].Name(), err)
 			}
 			images = images[1:]
 		}
 		return nil
 	}
-}
-
-// nodeReady returns an error unless the node is ready.
-func (n *node) nodeReady() error {
-	var object struct {
-		Status struct {
-			Conditions []struct{ Type, Status, Message string }
-		}
-	}
-	if err := n.get(apiServer+"/api/v1/nodes/"+nodeName, &object); err != nil {
-		return err
-	}
-	for _, condition := range object.Status.Conditions {
-		if condition.Type == "Ready" {
-			if condition.Status == "True" {
-				return nil
-			}
-			return errors.New(condition.Message)
-		}
-	}
-	return errors.New("it has no condition Ready")
-}
-
-// newClient returns a client with the rights of the cluster's administrator.
-func newClient() (*http.Client, error) {
-	authority, err := os.ReadFile(filepath.Join(home, "ca.crt"))
-	if err != nil {
-		return nil, err
-	}
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(authority)
-	admin, err := tls.LoadX509KeyPair(filepath.Join(home, "admin.crt"), filepath.Join(home, "admin.key"))
-	if err != nil {
-		return nil, err
-	}
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{admin}}}
-	return &http.Client{Transport: transport, Timeout: 5 * time.Second}, nil
-}
-
-// get reads an object of the API, or only whether the answer is OK.
-func (n *node) get(url string, object any) error {
-	response, err := n.client.Get(url)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", url, response.Status)
-	}
-	if object == nil {
-		return nil
-	}
-	return json.NewDecoder(response.Body).Decode(object)
 }

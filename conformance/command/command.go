@@ -1,3 +1,5 @@
+// Package command is the command line of each release's directory. It runs scenario files on the
+// real kubelet of that release under virtual time.
 package command
 
 import (
@@ -28,6 +30,8 @@ const (
 
 // flags are the flags of all commands that run scenarios.
 type flags struct {
+	t       *testing.T
+	out     *bufio.Writer
 	args    []string // the command line
 	seed    int64
 	seeded  bool
@@ -99,28 +103,22 @@ func command(t *testing.T, out *bufio.Writer, args []string) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	f := &flags{args: args}
+	f := &flags{t: t, out: out, args: args}
 	root.PersistentFlags().IntVar(&f.procs, "procs", 1,
 		"number of goroutines that run in parallel; with more than 1, runs are not repeatable")
-	sub := func(use, short string, run func(c *cobra.Command, paths []string) error) *cobra.Command {
-		c := &cobra.Command{
-			Use: use, Short: short, Args: cobra.MinimumNArgs(1),
-			RunE: func(c *cobra.Command, paths []string) error {
-				f.seeded = c.Flags().Changed("seed")
-				return run(c, paths)
-			},
-		}
-		c.Flags().Int64Var(&f.seed, "seed", 0, "run once with this seed instead of the seeds of the scenario")
-		return c
-	}
-	root.AddCommand(
-		newRun(t, out, f, sub),
-		newCompare(t, out, f, sub),
-		newNodes(t, out, f),
-		newRandom(t, out, f),
-		newRecord(t, out, f),
-	)
+	root.AddCommand(newRun(f), newCompare(f), newNodes(f), newRandom(f), newRecord(f))
 	return root
+}
+
+// ofFiles returns a command that takes paths of scenario files.
+func (f *flags) ofFiles(use, short string, run func(c *cobra.Command, paths []string) error) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, paths []string) error {
+			f.seeded = c.Flags().Changed("seed")
+			return run(c, paths)
+		}}
+	c.Flags().Int64Var(&f.seed, "seed", 0, "run once with this seed instead of the seeds of the scenario")
+	return c
 }
 
 // plansFor returns the runs of the scenarios for the Kubernetes version of this program. It writes
@@ -147,4 +145,16 @@ func plansFor(all []*scenarios.Scenario, f *flags, warnings io.Writer) []*scenar
 		}
 	}
 	return plans
+}
+
+// Main runs the command inside a test, because testing/synctest creates bubbles only in tests.
+func Main() {
+	args := os.Args[1:]
+	os.Args = os.Args[:1] // hide the command's flags from package testing
+	everything := func(_, _ string) (bool, error) { return true, nil }
+	testing.Main(everything, []testing.InternalTest{{Name: "conformance", F: func(t *testing.T) {
+		// Exit here, so that the command determines the exit code and package testing prints
+		// nothing.
+		os.Exit(execute(t, args))
+	}}}, nil, nil)
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"strings"
-	"testing"
 
 	"github.com/spf13/cobra"
 
@@ -20,17 +19,16 @@ type compareFlags struct {
 	effort
 }
 
-// newCompare returns the command compare. sub creates a command that takes paths.
-func newCompare(t *testing.T, out *bufio.Writer, common *flags,
-	sub func(use, short string, run func(*cobra.Command, []string) error) *cobra.Command) *cobra.Command {
+// newCompare returns the command compare.
+func newCompare(common *flags) *cobra.Command {
 	f := &compareFlags{flags: common}
-	c := sub("compare PATH...", "Compare the simulator with the real kubelet, and show the first difference of "+
+	c := f.ofFiles("compare PATH...", "Compare the simulator with the real kubelet, and show the first difference of "+
 		"each run", func(c *cobra.Command, paths []string) error {
 		f.jittered = c.Flags().Changed("jitter-seed")
 		if err := f.check(); err != nil {
 			return err
 		}
-		return compareFiles(t, c, out, f, paths)
+		return compareFiles(c, f, paths)
 	})
 	c.Long = `Compare runs each scenario on the real kubelet, and searches for choices with which the simulator
 writes the same records at the same nanoseconds. A choice is, for example, the order of two events at one
@@ -48,26 +46,26 @@ Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid files or flags, 3 a
 }
 
 // compareFiles compares all runs of the scenarios for this version.
-func compareFiles(t *testing.T, c *cobra.Command, out *bufio.Writer, f *compareFlags, paths []string) error {
+func compareFiles(c *cobra.Command, f *compareFlags, paths []string) error {
 	all, err := scenarios.Load(paths...)
 	if err != nil {
 		return err
 	}
 	plans := plansFor(all, f.flags, c.ErrOrStderr())
-	s := &session{out: out, step: c.Context().Err}
+	s := &session{out: f.out, step: c.Context().Err}
 	pad := 0
 	for _, p := range plans {
 		pad = max(pad, len(runName(p)))
 	}
 	for _, p := range plans {
 		name := fmt.Sprintf("%-*s", pad, runName(p))
-		run := func() (*compare.Outcome, error) { return compare.Plan(t, p, f.options(c)) }
+		run := func() (*compare.Outcome, error) { return compare.Plan(f.t, p, f.options(c)) }
 		err := s.compare(name, f.repeat, run, func(o *compare.Outcome) {
 			s.sum.add(countsOf(o))
-			writeOutcome(out, name, o, f.verbose)
+			writeOutcome(f.out, name, o, f.verbose)
 			if !o.Equal() && f.repeat == 1 {
 				again := compareSecondRun(o, run)
-				fmt.Fprintf(out, "    %s\n\n", again)
+				fmt.Fprintf(f.out, "    %s\n\n", again)
 				if again == secondExplained {
 					s.sum.second++
 				}

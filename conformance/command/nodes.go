@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bufio"
 	"fmt"
 	"slices"
 	"strconv"
@@ -29,7 +28,7 @@ type nodesFlags struct {
 const nodesBudget = 50
 
 // newNodes returns the command nodes.
-func newNodes(t *testing.T, out *bufio.Writer, common *flags) *cobra.Command {
+func newNodes(common *flags) *cobra.Command {
 	f := &nodesFlags{flags: common}
 	c := &cobra.Command{
 		Use: "nodes", Short: "Compare whole nodes, with many pods that come at once", Args: cobra.NoArgs,
@@ -58,7 +57,7 @@ Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run fail
 					return fmt.Errorf("--kinds: %q is unknown; there are %s", kind, strings.Join(nodeKinds, ", "))
 				}
 			}
-			return compareNodes(t, c, out, f)
+			return compareNodes(c, f)
 		},
 	}
 	c.Flags().IntSliceVar(&f.pods, "pods", []int{20}, "numbers of pods")
@@ -69,25 +68,25 @@ Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run fail
 }
 
 // compareNodes compares all kinds of nodes with each number of pods.
-func compareNodes(t *testing.T, c *cobra.Command, out *bufio.Writer, f *nodesFlags) error {
-	s := &session{out: out, step: c.Context().Err}
+func compareNodes(c *cobra.Command, f *nodesFlags) error {
+	s := &session{out: f.out, step: c.Context().Err}
 	for _, pods := range f.pods {
 		for _, kind := range f.kinds {
 			name := fmt.Sprintf("%-13s", nodeName(kind, pods))
 			err := s.compare(name, f.repeat, func() (*compare.Outcome, error) {
-				return compareNode(t, kind, pods, f.duration,
+				return compareNode(f.t, kind, pods, f.duration,
 					compare.Options{Procs: f.procs, Budget: f.budget, Step: c.Context().Err})
 			}, func(o *compare.Outcome) {
 				counts := countsOf(o)
 				counts.Equal = counts.Equal && !o.OnlyRecords
 				s.sum.add(counts)
-				fmt.Fprintf(out, "%s  real kubelet %7s, %7s to follow\n", counts.line(name),
+				fmt.Fprintf(f.out, "%s  real kubelet %7s, %7s to follow\n", counts.line(name),
 					o.RealTime.Round(time.Millisecond), o.FollowTime.Round(time.Millisecond))
 				switch {
 				case !o.Equal():
-					writeIndented(out, o.Text())
+					writeIndented(f.out, o.Text())
 				case o.OnlyRecords:
-					fmt.Fprintln(out, "    the records are equal, but not the times of syncs and manual triggers")
+					fmt.Fprintln(f.out, "    the records are equal, but not the times of syncs and manual triggers")
 				}
 			})
 			if err != nil {
@@ -117,32 +116,34 @@ func nodeName(kind string, pods int) string { return kind + "-" + strconv.Itoa(p
 
 // nodeScenario returns the scenario file of a node.
 func nodeScenario(kind string, pods int, duration time.Duration) []byte {
-	volumes, mounts, behavior := "", "", ""
+	volumes, mounts, behavior, steps := "", "", "", ""
 	switch kind {
 	case "volumes", "deletions":
-		volumes, mounts = "volumes: [{name: cache, emptyDir: {}}], ",
-			"volumeMounts: [{name: cache, mountPath: /cache}], "
+		volumes, mounts = "volumes: [{name: cache, emptyDir: {}}], ", "volumeMounts: [{name: cache, mountPath: /cache}], "
 	case "exits":
 		behavior = "{after: 20s, exit: 1}"
 	case "failing":
 		behavior = "{after: 40s, for: 45s, probes: fail}"
 	}
-	probe := "{exec: {command: [up]}, periodSeconds: 10, failureThreshold: 3}"
-	startup := strings.Replace(probe, "3}", "6}", 1)
-	var b, steps strings.Builder
-	for i := range pods {
-		fmt.Fprintf(&b, "{apiVersion: v1, kind: Pod, metadata: {name: w%d}, spec: {%scontainers: [{name: app, image: "+
-			"'web:1', %sstartupProbe: %s, livenessProbe: %s, readinessProbe: %s}]}}\n---\n",
-			i, volumes, mounts, startup, probe, probe)
-	}
-	fmt.Fprintf(&b, "apiVersion: probesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: %s}\nspec:\n  duration: "+
-		"%s\n  pods:\n", nodeName(kind, pods), duration)
-	for i := range pods {
-		fmt.Fprintf(&b, "  - {name: w%d, containers: [{name: app, behavior: [%s]}]}\n", i, behavior)
-		fmt.Fprintf(&steps, "  - {at: 60s, delete: {pod: w%d}}\n", i)
-	}
 	if kind == "deletions" {
-		b.WriteString("  steps:\n" + steps.String())
+		steps = "{at: 60s, delete: {pod: w}}"
 	}
-	return []byte(b.String())
+	const probe = "{exec: {command: [up]}, periodSeconds: 10, failureThreshold: "
+	return fmt.Appendf(nil, `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: w}
+spec:
+  selector: {matchLabels: {app: w}}
+  template:
+    metadata: {labels: {app: w}}
+    spec: {%scontainers: [{name: app, image: 'web:1', %sstartupProbe: %s6}, livenessProbe: %[3]s3}, readinessProbe: %[3]s3}}]}
+---
+apiVersion: probesim.dev/v1alpha1
+kind: Scenario
+metadata: {name: %[4]s}
+spec:
+  duration: %[5]s
+  pods: [{name: w, replicas: %[6]d, stagger: 0s, containers: [{name: app, behavior: [%[7]s]}]}]
+  steps: [%[8]s]
+`, volumes, mounts, probe, nodeName(kind, pods), duration, pods, behavior, steps)
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"testing"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,7 +34,7 @@ const podsUsage = "give each scenario up to this many pods, of which many come a
 const maxSeeds = 1_000_000
 
 // newRandom returns the command random.
-func newRandom(t *testing.T, out *bufio.Writer, common *flags) *cobra.Command {
+func newRandom(common *flags) *cobra.Command {
 	f := &randomFlags{common: common}
 	c := &cobra.Command{
 		Use: "random", Short: "Compare random scenarios", Args: cobra.NoArgs,
@@ -51,7 +50,7 @@ Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run fail
 			if c.Flags().Changed("print") {
 				file, err := scenarioOf(int(f.print), f.scenario)
 				if err == nil {
-					_, err = out.Write(file)
+					_, err = common.out.Write(file)
 				}
 				return err
 			}
@@ -59,13 +58,13 @@ Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run fail
 			if f.worker != "" {
 				return runWorker(os.Stdout, f.worker, func(seed int, step func() error) seedResult {
 					f.step = step
-					return compareSeed(t, seed, f.seedOptions)
+					return compareSeed(common.t, seed, f.seedOptions)
 				})
 			}
 			if f.scenario.StepClock && !realkubelet.Overlay {
 				return realkubelet.ErrStepClock
 			}
-			return runRandom(c, out, f)
+			return runRandom(c, f)
 		},
 	}
 	c.Flags().StringVar(&f.seeds, "seeds", "1..100",
@@ -101,7 +100,7 @@ func rangeOf(flag, text string) (first, last int, err error) {
 
 // runRandom compares the seeds in worker processes, and writes the results in the order of the
 // seeds.
-func runRandom(c *cobra.Command, out *bufio.Writer, f *randomFlags) error {
+func runRandom(c *cobra.Command, f *randomFlags) error {
 	first, last, err := rangeOf("seeds", f.seeds)
 	if err != nil {
 		return err
@@ -131,13 +130,13 @@ func runRandom(c *cobra.Command, out *bufio.Writer, f *randomFlags) error {
 			return err
 		}
 	}
-	r := &randomReport{out: out, dir: f.out, scenario: f.scenario, seeds: last - first + 1,
+	r := &randomReport{out: f.common.out, dir: f.out, scenario: f.scenario, seeds: last - first + 1,
 		progress: newProgress(os.Stderr)}
 	err = w.run(c.Context(), first, last, r.add)
 	if r.progress.Stop(); err != nil {
 		return err
 	}
-	return errors.Join(r.sum.write(out, c.Context().Err() != nil), c.Context().Err(), r.sum.err())
+	return errors.Join(r.sum.write(r.out, c.Context().Err() != nil), c.Context().Err(), r.sum.err())
 }
 
 // randomReport writes the results of seeds.

@@ -1,19 +1,16 @@
 package command
 
 import (
-	"bufio"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"runtime"
-	"testing"
 
 	"github.com/spf13/cobra"
 
 	"probesim.dev/conformance/compare"
-	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/conformance/runs"
 	"probesim.dev/internal/proof/random"
 	"probesim.dev/internal/scenarios/expect"
@@ -37,20 +34,20 @@ type recordFlags struct {
 const recordBudget = 300
 
 // newRecord returns the command record.
-func newRecord(t *testing.T, out *bufio.Writer, common *flags) *cobra.Command {
+func newRecord(common *flags) *cobra.Command {
 	f := &recordFlags{flags: common}
 	c := &cobra.Command{
 		Use: "record PATH...", Short: "Write what the program conformance/change compares, as JSON",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, paths []string) error {
-			r, err := newRecorder(t, f, paths)
+			r, err := newRecorder(f, paths)
 			switch {
 			case err != nil:
 				return err
 			case f.worker != "":
 				return runWorker(os.Stdout, f.worker, r.record)
 			}
-			return r.recordAll(c, out)
+			return r.recordAll(c)
 		},
 	}
 	c.Flags().StringVar(&f.seeds, "seeds", "", "also run the random scenarios of these seeds, such as 1..200")
@@ -65,16 +62,15 @@ func newRecord(t *testing.T, out *bufio.Writer, common *flags) *cobra.Command {
 // recorder makes numbered runs: those of scenario files, and then those of seeds.
 type recorder struct {
 	*recordFlags
-	t           *testing.T
 	plans       []*scenarios.Plan
 	first, last int // seeds; first is greater than last if there are none
 }
 
-func newRecorder(t *testing.T, f *recordFlags, paths []string) (*recorder, error) {
+func newRecorder(f *recordFlags, paths []string) (*recorder, error) {
 	if f.parallel < 1 || f.budget < 1 {
 		return nil, errors.New("--parallel and --budget must be at least 1")
 	}
-	r := &recorder{recordFlags: f, t: t, first: 1}
+	r := &recorder{recordFlags: f, first: 1}
 	all, err := scenarios.Load(paths...)
 	if err == nil && f.seeds != "" {
 		r.first, r.last, err = rangeOf("seeds", f.seeds)
@@ -84,7 +80,7 @@ func newRecorder(t *testing.T, f *recordFlags, paths []string) (*recorder, error
 }
 
 // recordAll makes all runs in worker processes, and writes them in order.
-func (r *recorder) recordAll(c *cobra.Command, out *bufio.Writer) error {
+func (r *recorder) recordAll(c *cobra.Command) error {
 	w, err := newWorkers(r.args, r.parallel, func(number int, why string) runs.Run {
 		run, _, _, err := r.at(number)
 		run.Fault = why
@@ -99,7 +95,7 @@ func (r *recorder) recordAll(c *cobra.Command, out *bufio.Writer) error {
 	defer w.close()
 	total := len(r.plans) + r.last - r.first + 1
 	progress := newProgress(os.Stderr)
-	done, encoder := 0, json.NewEncoder(out)
+	done, encoder := 0, json.NewEncoder(r.out)
 	err = w.run(c.Context(), 0, total-1, func(run runs.Run) error {
 		done++
 		progress.show("%d of %d runs", done, total)
@@ -118,11 +114,8 @@ func (r *recorder) at(number int) (runs.Run, *scenarios.Plan, *int64, error) {
 		if err != nil {
 			return run, nil, nil, err
 		}
-		all, err := scenarios.LoadBytes("random.yaml", file, nil)
-		if err != nil {
-			return run, nil, nil, err
-		}
-		return run, all[0].Plan(release.Version, all[0].Plans()[0].Seed), &seed, nil
+		p, err := firstPlan(file)
+		return run, p, &seed, err
 	}
 	p := r.plans[number]
 	m := p.Scenario.Metadata

@@ -1,12 +1,10 @@
 package command
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/spf13/cobra"
 
@@ -20,11 +18,10 @@ import (
 	"probesim.dev/trace"
 )
 
-// newRun returns the command run. sub creates a command that takes paths.
-func newRun(t *testing.T, out *bufio.Writer, f *flags,
-	sub func(use, short string, run func(*cobra.Command, []string) error) *cobra.Command) *cobra.Command {
+// newRun returns the command run.
+func newRun(f *flags) *cobra.Command {
 	output, repeat := "", 1
-	c := sub("run PATH...", "Run scenarios and check their expectations", func(c *cobra.Command, paths []string) error {
+	c := f.ofFiles("run PATH...", "Run scenarios and check their expectations", func(c *cobra.Command, paths []string) error {
 		if repeat < 1 {
 			return errors.New("--repeat must be at least 1")
 		}
@@ -39,8 +36,8 @@ func newRun(t *testing.T, out *bufio.Writer, f *flags,
 		if len(plans) == 0 {
 			return errors.New("there is nothing to run")
 		}
-		outcome, err := runner.Write(c.Context(), runner.EngineJobs(repeated(plans, repeat), f.engine(t), repeatCommand),
-			runner.Options{Format: output, Verbose: f.verbose, Stdout: out, Stderr: c.ErrOrStderr(),
+		outcome, err := runner.Write(c.Context(), runner.EngineJobs(repeated(plans, repeat), f.engine, repeatCommand),
+			runner.Options{Format: output, Verbose: f.verbose, Stdout: f.out, Stderr: c.ErrOrStderr(),
 				Pool: pool.Options{Parallel: 1, Ahead: 1}})
 		return errors.Join(err, c.Context().Err(), errorOf(outcome))
 	})
@@ -79,17 +76,14 @@ func repeatCommand(p *scenarios.Plan) string {
 }
 
 // engine makes runs on the real kubelet.
-func (f *flags) engine(t *testing.T) func(*scenarios.Plan, bool, func(drive.World), func(*trace.Record)) (
-	[]trace.Record, error) {
-	return func(p *scenarios.Plan, internal bool, start func(drive.World), use func(*trace.Record)) ([]trace.Record,
-		error) {
-		o := realkubelet.Options{Procs: f.procs, Internal: internal, Details: internal, Rules: use}
-		r, err := realkubelet.Run(t, realkubelet.ForPlan(p, o), start)
-		if err != nil {
-			return nil, err
-		}
-		return r.Records, nil
+func (f *flags) engine(p *scenarios.Plan, internal bool, start func(drive.World),
+	use func(*trace.Record)) ([]trace.Record, error) {
+	o := realkubelet.Options{Procs: f.procs, Internal: internal, Details: internal, Rules: use}
+	r, err := realkubelet.Run(f.t, realkubelet.ForPlan(p, o), start)
+	if err != nil {
+		return nil, err
 	}
+	return r.Records, nil
 }
 
 // errorOf returns the error that runs with an outcome end with.

@@ -85,21 +85,29 @@ func scenarioOf(seed int, o random.Options) ([]byte, error) {
 	o.Late, o.WithoutResizes, o.WithInitResizes = true, !known.ResizesAreQueued,
 		known.InPlacePodVerticalScalingInitContainers
 	file := o.Scenario(uint64(seed))
-	all, err := scenarios.LoadBytes("random.yaml", file, nil)
-	if err != nil || all[0].Plan(release.Version, nil).Admitted() {
+	if p, err := firstPlan(file); err != nil || p.Admitted() {
 		return file, err
 	}
 	o.WithoutRestartAll = true
 	return o.Scenario(uint64(seed)), nil
 }
 
-// compareFile compares the first run of a scenario file.
-func compareFile(t *testing.T, file []byte, seed int, o seedOptions) (*compare.Outcome, error) {
-	all, err := scenarios.LoadBytes(fmt.Sprintf("random-%d.yaml", seed), file, nil)
+// firstPlan returns the first run of a scenario file.
+func firstPlan(file []byte) (*scenarios.Plan, error) {
+	all, err := scenarios.LoadBytes("random.yaml", file, nil)
 	if err != nil {
 		return nil, err
 	}
-	return compare.Plan(t, all[0].Plan(release.Version, all[0].Plans()[0].Seed), compare.Options{
+	return all[0].Plan(release.Version, all[0].Plans()[0].Seed), nil
+}
+
+// compareFile compares the first run of a scenario file.
+func compareFile(t *testing.T, file []byte, seed int, o seedOptions) (*compare.Outcome, error) {
+	p, err := firstPlan(file)
+	if err != nil {
+		return nil, err
+	}
+	return compare.Plan(t, p, compare.Options{
 		JitterSeed: new(int64(seed)), Procs: o.procs, Budget: o.budget, Step: o.step, Profile: o.profile,
 	})
 }
@@ -111,10 +119,17 @@ func shrinkFile(t *testing.T, file []byte, seed int, o seedOptions) []byte {
 		if time.Now().After(end) {
 			return "", false
 		}
-		signature := signatureOf(t, file, seed, o)
 		// Require the difference twice in a row: a difference that appears once by chance is not
 		// the one to keep.
-		return signature, signature != "" && signature == signatureOf(t, file, seed, o)
+		signature := ""
+		for range 2 {
+			c, err := compareFile(t, file, seed, o)
+			if err != nil || c.Equal() || signature != "" && signature != c.Signature() {
+				return "", false
+			}
+			signature = c.Signature()
+		}
+		return signature, true
 	}, shrink.Options{})
 	if err != nil { // the difference did not appear again
 		return commented(file, fmt.Sprintf("The random scenario of seed %d differs, but could not be shrunk: %v", seed,
@@ -127,16 +142,6 @@ func shrinkFile(t *testing.T, file []byte, seed int, o seedOptions) []byte {
 	return commented(r.File, fmt.Sprintf("Shrunk from the random scenario of seed %d. Reproduce the difference "+
 		"with\n  go run . compare --jitter-seed %d FILE\n\n%s",
 		seed, seed, text))
-}
-
-// signatureOf returns the signature of the difference in a run of a file. It returns an empty
-// string if nothing differs, or if the file cannot be run.
-func signatureOf(t *testing.T, file []byte, seed int, o seedOptions) string {
-	c, err := compareFile(t, file, seed, o)
-	if err != nil {
-		return ""
-	}
-	return c.Signature()
 }
 
 // commented returns the file with a comment at its head.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -9,13 +10,17 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/runner/pool"
+	"probesim.dev/internal/runner/terminal"
 )
 
 // chunkSize is the maximum number of real runs in one process, because each leaks some memory.
@@ -75,39 +80,86 @@ func (w *workers[T]) run(ctx context.Context, first, last int, emit func(T) erro
 // new process for the remaining numbers.
 func (w *workers[T]) makeChunk(ctx context.Context, first, last int, results *[]T) error {
 	for first <= last && ctx.Err() == nil {
-		p, err := w.start(first, last)
-		if err != nil {
-			return faultError{err}
+		next, responded, err := w.work(ctx, first, last, results)
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return nil
+		case !responded || next > last:
+			return faultError{fmt.Errorf("the worker from %d on: %w", first, err)}
 		}
-		next, why := p.watch(ctx, first, w.silenceLimit, results)
-		if why == nil && next <= last {
-			why = errors.New("the process exited early")
-		}
-		fault := ""
-		if why != nil && ctx.Err() == nil {
-			fault = fmt.Sprintf("%v%s; %s", why, panicIn(p.stderr.Name()), w.saveStderr(p.stderr.Name(), next))
-		}
-		p.cleanUp()
-		if fault != "" {
-			if !p.responded || next > last {
-				return faultError{fmt.Errorf("the worker from %d on: %s", first, fault)}
-			}
-			*results = append(*results, w.fault(next, fault))
-			next++
-		}
-		first = next
+		*results = append(*results, w.fault(next, err.Error()))
+		first = next + 1
 	}
 	return nil
 }
 
-// saveStderr saves the standard error of a process, where Go prints the goroutines.
-func (w *workers[T]) saveStderr(stderr string, seed int) string {
-	path := filepath.Join(w.dumps, fmt.Sprintf("random-%d-goroutines.txt", seed))
-	data, err := os.ReadFile(stderr)
-	if err == nil {
-		err = os.WriteFile(path, data, 0o644)
+// killDelay is how long a process may take to print its goroutines.
+const killDelay = 20 * time.Second
+
+// work runs a process, and forwards its results until it ends, hangs or is canceled. It returns the
+// number of the next result, whether the process has sent a message, and why it stopped before the
+// last result.
+func (w *workers[T]) work(parent context.Context, first, last int, results *[]T) (next int, responded bool, err error) {
+	dir, err := os.MkdirTemp(w.temp, "")
+	if err != nil {
+		return first, false, err
+	}
+	defer os.RemoveAll(dir)
+	ctx, cancel := context.WithCancel(parent)
+	defer cancel()
+	c := exec.CommandContext(ctx, w.command[0],
+		append(slices.Clone(w.command[1:]), fmt.Sprintf("%d..%d", first, last))...)
+	var stderr bytes.Buffer
+	c.Env, c.Stderr, c.WaitDelay = append(os.Environ(), "TMPDIR="+dir, "GOTRACEBACK=all"), &stderr, killDelay
+	var hangs atomic.Bool
+	silence := time.AfterFunc(w.silenceLimit, func() {
+		hangs.Store(true)
+		cancel()
+	})
+	c.Cancel = func() error {
+		if hangs.Load() {
+			return c.Process.Signal(syscall.SIGQUIT)
+		}
+		return c.Process.Kill()
+	}
+	_, err = c.StdinPipe() // its end tells the process that this one has ended
+	stdout, failed := c.StdoutPipe()
+	if err = cmp.Or(err, failed); err == nil {
+		err = c.Start()
 	}
 	if err != nil {
+		return first, false, err
+	}
+	next = first
+	for d := json.NewDecoder(stdout); ; {
+		var m message[T]
+		if d.Decode(&m) != nil {
+			break
+		}
+		responded = true
+		silence.Reset(w.silenceLimit)
+		if m.Result != nil {
+			*results = append(*results, *m.Result)
+			next = m.Number + 1
+		}
+	}
+	silence.Stop()
+	switch err = c.Wait(); {
+	case hangs.Load():
+		err = fmt.Errorf("no output for %v", w.silenceLimit)
+	case err == nil && next <= last:
+		err = errors.New("the process exited early")
+	}
+	if err != nil && parent.Err() == nil {
+		err = fmt.Errorf("%w%s; %s", err, panicIn(stderr.String()), w.save(stderr.Bytes(), next))
+	}
+	return next, responded, err
+}
+
+// save saves the standard error of a process, where Go prints the goroutines.
+func (w *workers[T]) save(stderr []byte, seed int) string {
+	path := filepath.Join(w.dumps, fmt.Sprintf("random-%d-goroutines.txt", seed))
+	if err := os.WriteFile(path, stderr, 0o644); err != nil {
 		return err.Error()
 	}
 	return "its goroutines are in " + path
@@ -115,8 +167,7 @@ func (w *workers[T]) saveStderr(stderr string, seed int) string {
 
 // panicIn returns the message of a panic in the standard error of a process, or nothing.
 func panicIn(stderr string) string {
-	data, _ := os.ReadFile(stderr)
-	for line := range strings.Lines(string(data)) {
+	for line := range strings.Lines(stderr) {
 		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
 			return ": " + printable.Text(strings.TrimSpace(line))
 		}
@@ -124,95 +175,59 @@ func panicIn(stderr string) string {
 	return ""
 }
 
-// process is a running worker.
-type process[T any] struct {
-	cmd       *exec.Cmd
-	dir       string
-	stdin     io.Closer
-	stderr    *os.File
-	messages  chan message[T] // closed when the process ends
-	responded bool            // the process has sent a message
+// message is a line of a worker's output: a heartbeat for a result, or the result.
+type message[T any] struct {
+	Number int
+	Result *T `json:",omitempty"`
 }
 
-func (w *workers[T]) start(first, last int) (*process[T], error) {
-	dir, err := os.MkdirTemp(w.temp, "")
-	if err != nil {
-		return nil, err
-	}
-	p := &process[T]{dir: dir, messages: make(chan message[T])}
-	if p.stderr, err = os.Create(filepath.Join(dir, "stderr")); err != nil {
-		return nil, err
-	}
-	p.cmd = exec.Command(w.command[0],
-		append(w.command[1:len(w.command):len(w.command)], fmt.Sprintf("%d..%d", first, last))...)
-	p.cmd.Env = append(os.Environ(), "TMPDIR="+dir, "GOTRACEBACK=all")
-	p.cmd.Stderr = p.stderr
-	stdin, err := p.cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	p.stdin = stdin
-	stdout, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
+// workerFlag is the hidden flag with which a command makes the results of a range of numbers for
+// another process.
+const workerFlag = "worker"
+
+// heartbeatInterval is the minimum time between two heartbeats of a worker.
+const heartbeatInterval = time.Second
+
+// runWorker makes results and writes messages. make calls step again and again. The process ends when
+// its standard input is closed.
+func runWorker[T any](w io.Writer, numbers string, make func(number int, step func() error) T) error {
+	signal.Ignore(os.Interrupt) // the terminal interrupts all its processes; the parent decides when this one ends
 	go func() {
-		defer close(p.messages)
-		for d := json.NewDecoder(stdout); ; {
-			var m message[T]
-			if d.Decode(&m) != nil {
-				return
-			}
-			p.messages <- m
-		}
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(exitInterrupted)
 	}()
-	return p, p.cmd.Start()
-}
-
-func (p *process[T]) cleanUp() {
-	p.stderr.Close()
-	os.RemoveAll(p.dir)
-}
-
-// watch forwards results until the process ends, hangs or is canceled. It returns the number of
-// the next result, and the reason why the process stopped before the last one.
-func (p *process[T]) watch(ctx context.Context, next int, silenceLimit time.Duration, results *[]T) (int,
-	error) {
-	timer := time.NewTimer(silenceLimit)
-	defer timer.Stop()
-	for {
-		select {
-		case m, ok := <-p.messages:
-			if !ok {
-				return next, p.cmd.Wait()
+	first, last, err := rangeOf(workerFlag, numbers)
+	if err != nil {
+		return err
+	}
+	encoder := json.NewEncoder(w)
+	for number := first; number <= last; number++ {
+		var lastHeartbeat time.Time
+		result := make(number, func() error {
+			if time.Since(lastHeartbeat) < heartbeatInterval {
+				return nil
 			}
-			p.responded = true
-			timer.Reset(silenceLimit)
-			if m.Result != nil {
-				*results = append(*results, *m.Result)
-				next = m.Number + 1
-			}
-		case <-timer.C:
-			p.end(syscall.SIGQUIT)
-			return next, fmt.Errorf("no output for %v", silenceLimit)
-		case <-ctx.Done():
-			p.end(os.Kill)
-			return next, ctx.Err()
+			lastHeartbeat = time.Now()
+			return encoder.Encode(message[T]{Number: number})
+		})
+		if err := encoder.Encode(message[T]{Number: number, Result: &result}); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
-// killDelay is how long a process may take to print its goroutines.
-const killDelay = 20 * time.Second
-
-// end sends the signal, and kills the process if it does not exit.
-func (p *process[T]) end(signal os.Signal) {
-	if p.cmd.Process.Signal(signal) != nil {
-		_ = p.cmd.Process.Kill()
-	}
-	kill := time.AfterFunc(killDelay, func() { _ = p.cmd.Process.Kill() })
-	defer kill.Stop()
-	for range p.messages {
-	}
-	_ = p.cmd.Wait()
+// progress shows the progress of long work: continuously on a terminal, and every minute elsewhere.
+type progress struct {
+	*terminal.Line
+	text atomic.Pointer[string]
 }
+
+func newProgress(to io.Writer) *progress {
+	p := &progress{}
+	p.show("")
+	p.Line = terminal.NewLine(to, true, func() string { return *p.text.Load() })
+	return p
+}
+
+func (p *progress) show(format string, args ...any) { p.text.Store(new(fmt.Sprintf(format, args...))) }

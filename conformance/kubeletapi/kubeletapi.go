@@ -10,6 +10,8 @@ import (
 	"net"
 	"path/filepath"
 	"reflect"
+	"time"
+	"unsafe"
 
 	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
@@ -20,11 +22,17 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/kubelet"
 	kubeletconfig "k8s.io/kubernetes/pkg/kubelet/apis/config"
+	"k8s.io/kubernetes/pkg/kubelet/cadvisor"
+	cadvisortest "k8s.io/kubernetes/pkg/kubelet/cadvisor/testing"
 	"k8s.io/kubernetes/pkg/kubelet/cm"
 	"k8s.io/kubernetes/pkg/kubelet/config"
+	_ "k8s.io/kubernetes/pkg/kubelet/eviction" // for linkname
 	"k8s.io/kubernetes/pkg/kubelet/metrics/collectors"
+	"k8s.io/kubernetes/pkg/kubelet/status"
 	kubetypes "k8s.io/kubernetes/pkg/kubelet/types"
 	"k8s.io/kubernetes/pkg/kubelet/util"
+	"k8s.io/kubernetes/pkg/probe"
+	grpcprobe "k8s.io/kubernetes/pkg/probe/grpc"
 
 	"probesim.dev/conformance/kubelet/release"
 )
@@ -164,3 +172,116 @@ func ImageOfSize(bytes uint64, image *runtimeapi.Image) *runtimeapi.Image {
 	reflect.ValueOf(image).Elem().FieldByName(name).SetUint(bytes)
 	return image
 }
+
+// NewCAdvisor returns a cAdvisor that reports the size of the machine to the kubelet.
+func NewCAdvisor(cores int, memoryBytes uint64) cadvisor.Interface {
+	m := &release.MachineInfo{NumCores: cores, MemoryCapacity: memoryBytes}
+	return oneOf[cadvisor.Interface](&machineUntil136{info: m}, &machineSince137{info: m})
+}
+
+// CAdvisors of the releases, which differ in MachineInfo.
+type (
+	machineUntil136 struct {
+		cadvisortest.Fake
+		info *release.MachineInfo
+	}
+	machineSince137 machineUntil136
+)
+
+func (c *machineUntil136) MachineInfo() (*release.MachineInfo, error) { return c.info, nil }
+
+func (c *machineSince137) MachineInfo(klog.Logger) (*release.MachineInfo, error) { return c.info, nil }
+
+// WatchStatus returns a status manager that calls stored before each status that a pod worker
+// stores in m.
+func WatchStatus(m status.Manager, stored func(*v1.Pod)) status.Manager {
+	w := watchedStatus{m, stored}
+	return oneOf[status.Manager](statusUntil133{w}, statusUntil135{w}, statusSince136{w})
+}
+
+type watchedStatus struct {
+	status.Manager
+	stored func(*v1.Pod)
+}
+
+// Status managers of the releases, which differ in SetPodStatus. It calls stored, and stores the
+// status.
+type (
+	statusUntil133 struct{ watchedStatus }
+	statusUntil135 struct{ watchedStatus }
+	statusSince136 struct{ watchedStatus }
+)
+
+func (m statusUntil133) SetPodStatus(pod *v1.Pod, s v1.PodStatus) {
+	m.stored(pod)
+	any(m.Manager).(interface{ SetPodStatus(*v1.Pod, v1.PodStatus) }).SetPodStatus(pod, s)
+}
+
+func (m statusUntil135) SetPodStatus(logger klog.Logger, pod *v1.Pod, s v1.PodStatus) {
+	m.stored(pod)
+	any(m.Manager).(interface {
+		SetPodStatus(klog.Logger, *v1.Pod, v1.PodStatus)
+	}).SetPodStatus(logger, pod, s)
+}
+
+func (m statusSince136) SetPodStatus(logger klog.Logger, pod *v1.Pod, s v1.PodStatus) (v1.PodStatus, bool) {
+	m.stored(pod)
+	return any(m.Manager).(interface {
+		SetPodStatus(klog.Logger, *v1.Pod, v1.PodStatus) (v1.PodStatus, bool)
+	}).SetPodStatus(logger, pod, s)
+}
+
+// GRPCInterceptor runs instead of a gRPC prober. It can call run, which runs the real prober for a
+// service.
+type GRPCInterceptor func(service string, timeout time.Duration,
+	run func(service string) (probe.Result, string, error)) (probe.Result, string, error)
+
+// InterceptGRPC returns a prober that passes each probe to intercept.
+func InterceptGRPC(real grpcprobe.Prober, intercept GRPCInterceptor) grpcprobe.Prober {
+	return oneOf[grpcprobe.Prober](proberUntil136{real, intercept}, proberSince137{real, intercept})
+}
+
+// Probers of the releases, which pass the probe to the interceptor.
+type (
+	proberUntil136 struct {
+		real      any
+		intercept GRPCInterceptor
+	}
+	proberSince137 proberUntil136
+)
+
+func (p proberUntil136) Probe(host, service string, port int, timeout time.Duration) (probe.Result, string, error) {
+	return p.intercept(service, timeout, func(service string) (probe.Result, string, error) {
+		return p.real.(interface {
+			Probe(host, service string, port int, timeout time.Duration) (probe.Result, string, error)
+		}).Probe(host, service, port, timeout)
+	})
+}
+
+func (p proberSince137) Probe(host, service string, port int, timeout time.Duration,
+	o release.ProbeOptions) (probe.Result, string, error) {
+	return p.intercept(service, timeout, func(service string) (probe.Result, string, error) {
+		return p.real.(interface {
+			Probe(host, service string, port int, timeout time.Duration, o release.ProbeOptions) (probe.Result, string,
+				error)
+		}).Probe(host, service, port, timeout, o)
+	})
+}
+
+// EvictPod runs evictPod of an eviction manager for a pod, and returns when the pod is gone
+// (pkg/kubelet/eviction/eviction_manager.go).
+func EvictPod(manager unsafe.Pointer, pod *v1.Pod, grace int64, message string, condition *v1.PodCondition) {
+	if release.Version < "v1.35" {
+		evictPodUntil134(manager, pod, grace, message, nil, condition)
+	} else {
+		evictPod(manager, klog.Logger{}, pod, grace, message, nil, condition)
+	}
+}
+
+//go:linkname evictPod k8s.io/kubernetes/pkg/kubelet/eviction.(*managerImpl).evictPod
+func evictPod(manager unsafe.Pointer, logger klog.Logger, pod *v1.Pod, gracePeriodOverride int64, message string,
+	annotations map[string]string, condition *v1.PodCondition) bool
+
+//go:linkname evictPodUntil134 k8s.io/kubernetes/pkg/kubelet/eviction.(*managerImpl).evictPod
+func evictPodUntil134(manager unsafe.Pointer, pod *v1.Pod, gracePeriodOverride int64, message string,
+	annotations map[string]string, condition *v1.PodCondition) bool

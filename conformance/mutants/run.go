@@ -3,7 +3,9 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -14,8 +16,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"probesim.dev/internal/runner/pool"
 )
 
 // unshownText names mutants that no record shows, each below its reason.
@@ -68,34 +71,36 @@ func (o *options) reach(mutants []*mutant, paths []string) (files []*scenarioFil
 	}
 	o.patience = 10 * time.Minute
 	list := o.program + ".reached"
-	differs := make([]string, len(files))
-	o.each(len(files), func(i int) {
+	all := map[int]bool{}
+	var equal []*scenarioFile
+	err = pool.InOrder(context.Background(), len(files), o.pool(), func(_ context.Context, i int) verdict {
 		f, reached := files[i], list+strconv.Itoa(i)
 		_ = os.WriteFile(reached, nil, 0o600)
 		v := o.compare([]string{f.path}, "MUTANT=0", "REACHED="+reached)
-		f.took, differs[i] = v.took, v.killedBy
 		text, _ := os.ReadFile(reached)
 		for number := range strings.FieldsSeq(string(text)) {
 			n, _ := strconv.Atoi(number)
 			f.reached[n] = true
 		}
+		f.took = v.took
 		os.Remove(reached)
-	})
-	all := map[int]bool{}
-	for i := len(files) - 1; i >= 0; i-- {
-		if differs[i] != "" {
-			fmt.Printf("left out %s: %s\n", files[i].path, differs[i])
-			files = slices.Delete(files, i, i+1)
-			continue
+		return v
+	}, func(i int, v verdict) error {
+		if v.killedBy != "" {
+			fmt.Printf("left out %s: %s\n", files[i].path, v.killedBy)
+			return nil
 		}
+		equal = append(equal, files[i])
 		maps.Copy(all, files[i].reached)
-	}
+		return nil
+	})
+	files = equal
 	slices.SortFunc(files, func(a, b *scenarioFile) int { return int(a.took - b.took) })
 	if len(files) > 0 {
 		o.patience = time.Minute + 10*files[len(files)-1].took
 	}
 	fmt.Printf("%d files reach %d of %d mutants\n", len(files), len(all), len(mutants))
-	return files, nil
+	return files, err
 }
 
 // draw draws mutants that some file reaches: of each area its share.
@@ -117,39 +122,33 @@ func draw(mutants []*mutant, files []*scenarioFile, seed uint64, count int) (dra
 
 // judge runs the mutants, prints each survivor, and reports whether enough of them are killed.
 func (o *options) judge(drawn []*mutant, files []*scenarioFile) (bool, error) {
-	reasons := unshown(unshownText)
+	reasons, all := unshown(unshownText), len(drawn)
+	drawn = slices.DeleteFunc(drawn, func(m *mutant) bool { return reasons[m.key()] != "" })
 	verdicts := make([]verdict, len(drawn))
-	var printing sync.Mutex
-	o.each(len(drawn), func(i int) {
-		m := drawn[i]
-		if reasons[m.key()] != "" {
-			return
-		}
+	err := pool.InOrder(context.Background(), len(drawn), o.pool(), func(_ context.Context, i int) verdict {
 		var paths []string
 		for _, f := range files {
-			if f.reached[m.number] {
+			if f.reached[drawn[i].number] {
 				paths = append(paths, f.path)
 			}
 		}
-		v := o.compare(paths, "MUTANT="+strconv.Itoa(m.number))
-		verdicts[i] = v
-		printing.Lock()
-		defer printing.Unlock()
-		if v.killedBy == "" {
-			fmt.Printf("SURVIVES %v    (%d files, %.0fs)\n", m, len(paths), v.took.Seconds())
+		return o.compare(paths, "MUTANT="+strconv.Itoa(drawn[i].number))
+	}, func(i int, v verdict) error {
+		if verdicts[i] = v; v.killedBy == "" {
+			fmt.Printf("SURVIVES %v    (%.0fs)\n", drawn[i], v.took.Seconds())
 		} else {
-			fmt.Printf("killed   %v    by %s\n", m, v.killedBy)
+			fmt.Printf("killed   %v    by %s\n", drawn[i], v.killedBy)
 		}
+		return nil
 	})
 	shown, killed := 0, 0
 	for _, a := range areas {
 		of, dead := 0, 0
 		for i, m := range drawn {
-			if m.area != a.name || reasons[m.key()] != "" {
-				continue
+			if m.area == a.name {
+				of++
 			}
-			of++
-			if verdicts[i].killedBy != "" {
+			if m.area == a.name && verdicts[i].killedBy != "" {
 				dead++
 			}
 		}
@@ -157,8 +156,8 @@ func (o *options) judge(drawn []*mutant, files []*scenarioFile) (bool, error) {
 		shown, killed = shown+of, killed+dead
 	}
 	fmt.Printf("%d of %d mutants are killed (%.1f%%). %d more cannot be shown. Seed %d\n", killed, shown,
-		100*float64(killed)/float64(max(shown, 1)), len(drawn)-shown, o.seed)
-	return float64(killed) >= enough*float64(shown), nil
+		100*float64(killed)/float64(max(shown, 1)), all-shown, o.seed)
+	return float64(killed) >= enough*float64(shown), err
 }
 
 // compare compares scenario files with a mutant, up to the first difference. A program that is
@@ -166,7 +165,9 @@ func (o *options) judge(drawn []*mutant, files []*scenarioFile) (bool, error) {
 func (o *options) compare(paths []string, environment ...string) (v verdict) {
 	began := time.Now()
 	defer func() { v.took = time.Since(began) }()
-	c := exec.Command(o.program, append([]string{"compare", "--budget", budget}, paths...)...)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	c := exec.CommandContext(ctx, o.program, append([]string{"compare", "--budget", budget}, paths...)...)
 	c.Env = append(os.Environ(), environment...)
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
@@ -177,24 +178,20 @@ func (o *options) compare(paths []string, environment ...string) (v verdict) {
 	if err != nil {
 		return verdict{killedBy: err.Error()}
 	}
-	kill := func() { _ = c.Process.Kill() }
-	silence := time.AfterFunc(o.patience, kill)
+	silence := time.AfterFunc(o.patience, func() { cancel(errors.New("silence")) })
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		silence.Reset(o.patience)
-		if line := lines.Text(); v.killedBy == "" && strings.HasPrefix(line, "DIFFERS") {
-			v.killedBy = strings.Join(strings.Fields(line)[:2], " ")
-			kill()
+		if line := lines.Text(); strings.HasPrefix(line, "DIFFERS") {
+			cancel(errors.New(strings.Join(strings.Fields(line)[:2], " ")))
 		}
 	}
-	hangs := !silence.Stop()
-	err = c.Wait()
-	switch {
-	case v.killedBy != "":
-	case hangs:
-		v.killedBy = "silence"
-	case err != nil:
+	silence.Stop()
+	if err = c.Wait(); err != nil {
 		v.killedBy = fmt.Sprintf("%v: %s", err, panicOf(stderr.String()))
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		v.killedBy = cause.Error()
 	}
 	return v
 }
@@ -209,23 +206,7 @@ func panicOf(output string) string {
 	return fmt.Sprintf("%.100s", strings.TrimSpace(output))
 }
 
-// each calls a function for all numbers below n, of which some run at the same time.
-func (o *options) each(n int, do func(int)) {
-	var group sync.WaitGroup
-	next := make(chan int)
-	for range o.parallel {
-		group.Go(func() {
-			for i := range next {
-				do(i)
-			}
-		})
-	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	group.Wait()
-}
+func (o *options) pool() pool.Options { return pool.Options{Parallel: o.parallel} }
 
 // unshown returns the reasons of the mutants in a text: a line that begins with # is the reason of
 // the keys below it.

@@ -86,7 +86,10 @@ func (s *Server) startProxy(ctx context.Context, of router.LoadBalancer) error {
 		return err
 	}
 	r := newRoutes(s, of)
-	var runner release.ProxyRunner = &spaced{r.sync, of.MinSync, make(chan struct{}, 1)}
+	var runner interface {
+		Run()
+		Loop(stop <-chan struct{})
+	} = &spaced{r.sync, of.MinSync, make(chan struct{}, 1)}
 	if of.KubeProxy {
 		runner = release.NewProxyRunner(r.sync, of.MinSync, 30*time.Second, time.Hour)
 	}

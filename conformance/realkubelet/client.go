@@ -51,7 +51,7 @@ type pods struct {
 }
 
 func (p pods) Get(ctx context.Context, name string, o metav1.GetOptions) (*v1.Pod, error) {
-	p.conn.turn("status batch", p.namespace+"/"+name)
+	p.conn.turn("status batch", p.key(name))
 	return withLatency(p, p.delaysOf(name), fakeruntime.DelayAPIGet, fakeruntime.APIGet, name,
 		func() (*v1.Pod, error) { return p.PodInterface.Get(ctx, name, o) })
 }
@@ -78,15 +78,13 @@ func (p pods) Create(_ context.Context, mirror *v1.Pod, _ metav1.CreateOptions) 
 }
 
 func (p pods) Delete(_ context.Context, name string, o metav1.DeleteOptions) error {
-	p.conn.turn("orphaned mirror pods", p.namespace+"/"+name)
+	p.conn.turn("orphaned mirror pods", p.key(name))
 	_, err := withLatency(p, p.delaysOf(name), fakeruntime.DelayAPIDelete, fakeruntime.APIDelete, name,
 		func() (*v1.Pod, error) { return nil, p.api.deleteNow(p.key(name), o.Preconditions) })
 	return err
 }
 
-func (p pods) key(name string) types.NamespacedName {
-	return types.NamespacedName{Namespace: p.namespace, Name: name}
-}
+func (p pods) key(name string) string { return p.namespace + "/" + name }
 
 // delaysOf returns whose delays the calls about a pod have.
 func (p pods) delaysOf(name string) string {
@@ -103,7 +101,7 @@ func withLatency(p pods, uid string, kind fakeruntime.DelayKind, call fakeruntim
 	if !p.conn.isCut() {
 		p.conn.turns.call(string(call))
 	}
-	fault := p.conn.fault(call, p.key(name).String())
+	fault := p.conn.fault(call, p.key(name))
 	took, err := p.conn.sleep(kind, uid)
 	if err == errRunEnded {
 		return nil, err
@@ -115,13 +113,13 @@ func withLatency(p pods, uid string, kind fakeruntime.DelayKind, call fakeruntim
 		pod, err = do()
 	}
 	if reached && fault != nil {
-		p.conn.failed(fault, p.key(name).String())
+		p.conn.failed(fault, p.key(name))
 		pod, err = nil, fault.Err()
 	}
-	rec := trace.Record{Kind: trace.CRICall, Pod: p.key(name).String(), Reason: string(call), Took: took}
+	rec := trace.Record{Kind: trace.CRICall, Pod: p.key(name), Reason: string(call), Took: took}
 	if err != nil {
 		rec.Message = err.Error()
 	}
-	p.api.recorder.add(rec)
+	p.conn.recorder.add(rec)
 	return pod, err
 }

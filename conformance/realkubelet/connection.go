@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"runtime"
 	"strings"
 	"time"
 
@@ -75,18 +74,15 @@ func (c *connection) submit(call fakeruntime.Call) *pending {
 // leaves out the calls of a kubelet that starts, other than those of its checks of the runtime, and
 // those that find the images in use.
 func isSimulated(call fakeruntime.Method) bool {
-	var pcs [100]uintptr
-	for frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])]); ; {
-		frame, more := frames.Next()
+	for caller := range callers() {
 		switch {
-		case strings.Contains(frame.Function, "realImageGCManager"):
+		case strings.Contains(caller, "realImageGCManager"):
 			return false
-		case strings.HasSuffix(frame.Function, "(*Kubelet).updateRuntimeUp"):
+		case strings.HasSuffix(caller, "(*Kubelet).updateRuntimeUp"):
 			return true
-		case !more:
-			return call != fakeruntime.Status
 		}
 	}
+	return call != fakeruntime.Status
 }
 
 // connect keeps the server's end of a connection to the runtime, which the next outage closes. It

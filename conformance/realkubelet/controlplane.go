@@ -36,10 +36,10 @@ func startControlPlane(o *simulator.ControlPlane, size kubeletconfig.Allocatable
 	c.Server = realcontrollers.NewServer(realcontrollers.Cluster{
 		Profile: a.profile, Lock: &a.mu, Store: a.store, Pods: controlledPods{a}, Delays: o.Latencies(latencies{d}),
 		Wall: d.apiNow, Now: d.now, At: d.at, Ended: d.ended,
-		Record: func(r trace.Record) { a.recorder.add(r) }, Turn: turns.add, LoadBalancers: o.LoadBalancers, Size: size,
+		Record: func(r trace.Record) { d.recorder.add(r) }, Turn: turns.add, LoadBalancers: o.LoadBalancers, Size: size,
 	})
 	if len(o.Traffic) > 0 {
-		a.recorder.fold(traffic.New(o.Traffic...))
+		d.recorder.fold(traffic.New(o.Traffic...))
 	}
 	a.control = c
 	ctx, cancel := context.WithCancel(context.Background())
@@ -70,7 +70,7 @@ func (p controlledPods) CreatePod(pod *v1.Pod) error {
 	if err != nil {
 		return err
 	}
-	p.recorder.add(realcontrollers.PodAdded(stored))
+	p.driver.recorder.add(realcontrollers.PodAdded(stored))
 	p.publish(c)
 	return nil
 }

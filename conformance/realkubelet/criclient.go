@@ -2,11 +2,11 @@ package realkubelet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
-	"path"
-	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,11 +21,18 @@ import (
 	_ "google.golang.org/grpc/encoding/proto" // the codec
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
+	cri "k8s.io/cri-api/pkg/apis"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	remote "k8s.io/cri-client/pkg"
+	kubetypes "k8s.io/kubelet/pkg/types"
 	"k8s.io/kubernetes/pkg/kubelet"
 	internal "k8s.io/kubernetes/pkg/kubelet/apis/config"
+	utilexec "k8s.io/utils/exec"
 
 	"probesim.dev/conformance/kubeletapi"
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/podutil"
+	"probesim.dev/trace"
 )
 
 // The kubelet reaches the runtime through its own CRI clients (k8s.io/cri-client), which give each
@@ -43,13 +50,6 @@ var (
 	criCount     atomic.Int64
 	interceptCRI = sync.OnceFunc(func() { addDialOption.(func(any))(criOption{}) })
 )
-
-// criServer is the other end of the CRI clients of one kubelet.
-type criServer struct {
-	driver  *connection
-	runtime *runtimeServer
-	images  *imageServer
-}
 
 // dialCRI creates the kubelet's CRI clients for a runtime.
 func dialCRI(ctx context.Context, s *criServer, settings *internal.KubeletConfiguration,
@@ -99,9 +99,34 @@ func (s *criServer) dial(context.Context, string) (net.Conn, error) {
 	return client, nil
 }
 
+// turn adds the turn of a process that a call shows.
+func (s *criServer) turn(req any) {
+	switch q := req.(type) {
+	case *runtimeapi.ListPodSandboxRequest:
+		if calledBy("GenericPLEG).Relist") {
+			s.driver.turn("relist", "begin")
+		}
+	case *runtimeapi.PodSandboxStatusRequest:
+		if calledBy("GenericPLEG).Relist") {
+			s.driver.turn("relist", s.configs.sandboxes.get(q.PodSandboxId).GetMetadata().GetUid())
+		}
+	case *runtimeapi.StopPodSandboxRequest:
+		if calledBy("containerGC).evictSandboxes") {
+			s.driver.turn("sandbox GC", s.configs.sandboxes.get(q.PodSandboxId).GetMetadata().GetUid())
+		}
+	case *runtimeapi.ContainerStatusRequest:
+		if calledBy("containerGC).evictContainers") {
+			config := s.configs.containers.get(q.ContainerId)
+			s.driver.turn("container GC",
+				config.GetLabels()[kubetypes.KubernetesPodUIDLabel]+"/"+config.GetMetadata().GetName())
+		}
+	}
+}
+
 // intercept answers a call. The response is encoded and decoded as on a connection.
 func (s *criServer) intercept(ctx context.Context, method string, req, reply any, channel *grpc.ClientConn,
 	invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	s.turn(req)
 	if ctx.Err() != nil {
 		s.driver.blockIfCut()
 		return status.FromContextError(ctx.Err()).Err()
@@ -111,19 +136,91 @@ func (s *criServer) intercept(ctx context.Context, method string, req, reply any
 			return err
 		}
 	}
-	var service any = s.runtime
-	if strings.Contains(method, "ImageService") {
-		service = s.images
-	}
-	result := reflect.ValueOf(service).MethodByName(path.Base(method)).
-		Call([]reflect.Value{reflect.ValueOf(ctx), reflect.ValueOf(req)})
-	if err, _ := result[1].Interface().(error); err != nil {
+	response, err := s.answer(ctx, req)
+	if err != nil {
 		return status.Convert(err).Err()
 	}
 	codec := encoding.GetCodecV2("proto")
-	data, err := codec.Marshal(result[0].Interface())
+	data, err := codec.Marshal(response)
 	if err != nil {
 		return err
 	}
 	return codec.Unmarshal(mem.BufferSlice{mem.SliceBuffer(data.Materialize())}, reply)
+}
+
+// recordingRuntime wraps the kubelet's client of the runtime. It writes records of the commands of
+// probes.
+type recordingRuntime struct {
+	cri.RuntimeService
+	driver  *connection
+	configs *configs
+	probes  *probeRuns
+}
+
+// ExecSync removes the tag from the command.
+func (r *recordingRuntime) ExecSync(ctx context.Context, id string, command []string,
+	timeout time.Duration) ([]byte, []byte, error) {
+	whose, command := splitTag(command)
+	who := execution{key: whose}
+	if slices.Contains(podutil.HookKeys, whose) {
+		return r.RuntimeService.ExecSync(context.WithValue(ctx, execution{}, who), id, command, timeout)
+	}
+	key := probeKey{id, trace.Probe(whose)}
+	who.retry = r.probes.begin(key, r.about(id))
+	stdout, stderr, err := r.RuntimeService.ExecSync(context.WithValue(ctx, execution{}, who), id, command, timeout)
+	result, message := execResult(stdout, err)
+	r.probes.end(key, result, message)
+	return stdout, stderr, err
+}
+
+// about returns a record with the names and the instance of the container.
+func (r *recordingRuntime) about(id string) trace.Record {
+	config := r.configs.containers.get(id)
+	labels := config.GetLabels()
+	return trace.Record{
+		Pod:       labels[kubetypes.KubernetesPodNamespaceLabel] + "/" + labels[kubetypes.KubernetesPodNameLabel],
+		Container: config.GetMetadata().GetName(),
+		Instance:  r.driver.instance(id),
+	}
+}
+
+// maxOutput is the part of a command's output that the prober reads, in bytes
+// (pkg/probe/exec/exec.go, maxReadLength).
+const maxOutput = 10 << 10
+
+// execResult returns the prober's result for a command (pkg/probe/exec/exec.go).
+func execResult(stdout []byte, err error) (trace.Result, string) {
+	output := string(stdout[:min(len(stdout), maxOutput)])
+	switch {
+	case err == nil:
+		return trace.Success, output
+	case errors.Is(err, remote.ErrCommandTimedOut):
+		return trace.Failure, err.Error()
+	case errors.As(err, &utilexec.CodeExitError{}):
+		return trace.Failure, output
+	}
+	return trace.Error, err.Error()
+}
+
+// recordingImages wraps the kubelet's client of the image service, and writes records of the pulls.
+type recordingImages struct {
+	cri.ImageManagerService
+	events *eventRecorder
+}
+
+func (i *recordingImages) PullImage(ctx context.Context, image *runtimeapi.ImageSpec, auth *runtimeapi.AuthConfig,
+	sandbox *runtimeapi.PodSandboxConfig) (string, error) {
+	rec := i.events.pulls.get(sandbox.GetMetadata().GetUid())
+	rec.Kind, rec.Message = trace.ImagePullStarted, image.Image
+	i.events.driver.blockIfCut()
+	i.events.driver.recorder.add(rec)
+	start := i.events.driver.recorder.now()
+	ref, err := i.ImageManagerService.PullImage(ctx, image, auth, sandbox)
+	rec.Kind, rec.Message, rec.Result = trace.ImagePullEnded, "", resultOf(err)
+	rec.Took = i.events.driver.recorder.now().Sub(start)
+	if err != nil {
+		rec.Message = err.Error()
+	}
+	i.events.driver.recorder.add(rec)
+	return ref, err
 }

@@ -37,7 +37,7 @@ func times(r *Result, k trace.Kind) []float64 {
 func TestGracefulDeletion(t *testing.T) {
 	r := runDeletion(t, nil)
 	stop := recordsOf(r, trace.ContainerStopping)
-	if len(stop) != 1 || ms(stop[0]) != 10007 || stop[0].GraceSeconds != 30 || stop[0].Reason != stopDeleted {
+	if len(stop) != 1 || ms(stop[0]) != 10007 || stop[0].GraceSeconds != 30 || stop[0].Reason != "Deleted" {
 		t.Errorf("stop %+v", stop)
 	}
 	if got := times(r, trace.ContainerExited); !slices.Equal(got, []float64{15007}) {
@@ -61,7 +61,7 @@ func TestForcedDeletion(t *testing.T) {
 		t.Errorf("removed at %v", r)
 	}
 	// The kubelet then stops the running container itself.
-	if stop := recordsOf(r, trace.ContainerStopping); len(stop) != 1 || stop[0].Reason != stopDeleted {
+	if stop := recordsOf(r, trace.ContainerStopping); len(stop) != 1 || stop[0].Reason != "Deleted" {
 		t.Errorf("stop %+v", stop)
 	}
 }

@@ -6,8 +6,8 @@
 //
 // Everything behind kubelet.NewMainKubelet and Run is real: the sync loop, the pod workers, the
 // PLEG, the prober, the status manager and the rest, with their goroutines, tickers and channels.
-// The kubelet's own CRI clients reach the container runtime (criclient.go, crirecords.go).
-// kubelet.go replaces the node: that runtime (cri*.go), the API server (podapi.go,
+// The kubelet's own CRI clients reach the container runtime (criclient.go).
+// kubelet.go replaces the node: that runtime (cri.go), the API server (podapi.go,
 // client.go, podsource.go), the recorder of events (events.go), cAdvisor, cgroups, mounts and the
 // file system of containers.
 //
@@ -15,7 +15,7 @@
 //
 // The clock of a bubble advances when all its goroutines are durably blocked: on a channel made in
 // the bubble, a timer or a condition variable. A goroutine that waits for a mutex, a file or a
-// channel from outside the bubble stops the clock. bubble.go, patches.go and node.go replace such
+// channel from outside the bubble stops the clock. bubble.go, kubelet.go and node.go replace such
 // waits in the kubelet. If the clock stops, send SIGQUIT to the process and look for goroutines of
 // the bubble whose state lacks "durable".
 //

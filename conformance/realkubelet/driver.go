@@ -2,14 +2,20 @@ package realkubelet
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/queue"
 	"probesim.dev/sim/virtual"
 )
 
@@ -21,9 +27,10 @@ import (
 // blocked, releases one, and waits again. Calls that end at one instant therefore return in the
 // same order in every run, and each sees all consequences of the previous one.
 type driver struct {
-	epoch time.Time // t=0
-	wake  chan struct{}
-	ended chan struct{} // closed when the run ends
+	epoch    time.Time // t=0
+	recorder *recorder
+	wake     chan struct{}
+	ended    chan struct{} // closed when the run ends
 
 	agenda agenda
 
@@ -36,13 +43,11 @@ type driver struct {
 	over      bool
 }
 
-func newDriver(epoch time.Time, o fakeruntime.Options) *driver {
+func newDriver(epoch time.Time, r *recorder, o fakeruntime.Options) *driver {
+	all := queue.Timed[func()]{Waits: func(func(), uint64) bool { return true }}
 	return &driver{
-		epoch:   epoch,
-		wake:    make(chan struct{}, 1),
-		waiting: map[*waiter]struct{}{},
-		ended:   make(chan struct{}),
-		runtime: fakeruntime.New(o),
+		epoch: epoch, recorder: r, wake: make(chan struct{}, 1), waiting: map[*waiter]struct{}{}, ended: make(chan struct{}),
+		runtime: fakeruntime.New(o), agenda: agenda{items: all},
 	}
 }
 
@@ -192,3 +197,134 @@ func (d *driver) end() {
 
 // errRunEnded is the error of calls after the end of the run.
 var errRunEnded = errors.New("the run is over")
+
+// agenda is a queue of functions, ordered by time and then by the order of addition.
+type agenda struct {
+	mu    sync.Mutex // the innermost lock: its holder takes no other lock
+	items queue.Timed[func()]
+}
+
+func (a *agenda) add(t virtual.Time, do func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.items.Push(t, do)
+}
+
+// next returns the time of the first item, at most until.
+func (a *agenda) next(until virtual.Time) virtual.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, at, ok := a.items.Next(); ok {
+		return min(until, at)
+	}
+	return until
+}
+
+// pop removes and returns the first item if it is due, otherwise nil.
+func (a *agenda) pop(now virtual.Time) func() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	do, _ := a.items.Pop(now)
+	return do
+}
+
+// waiter receives the result of a blocked call.
+type waiter struct {
+	done chan struct{}
+	op   fakeruntime.Op // valid after done is closed
+}
+
+// pending is a call in progress.
+type pending struct {
+	*waiter
+	conn        *connection
+	id          string          // of the object that the call creates
+	accepted    bool            // the program has accepted a connection
+	frozenUntil virtual.Time    // when the answering program thaws; 0 if it is not frozen
+	secure      bool            // the client speaks TLS
+	submitted   *fakeruntime.Op // the submitted call; valid until done is closed
+}
+
+// setResult stores the result of a call.
+func (w *waiter) setResult(op *fakeruntime.Op) {
+	w.op = *op
+	w.op.Err = asStatus(op.Err)
+}
+
+// wait blocks until the call is done.
+func (p *pending) wait() fakeruntime.Op {
+	<-p.done
+	return p.op
+}
+
+// waitForBody blocks until the body of an answer ends. It returns false if the program ends first,
+// or the client gives up.
+func (p *pending) waitForBody() bool {
+	call := fakeruntime.Call{
+		Method: fakeruntime.HTTPBody, Ref: p.op.Ref(), Answer: p.op.Answer,
+		Probe: p.op.Call.Probe, Hook: p.op.Call.Hook,
+	}
+	if p.op.Call.Timeout > 0 { // the client has not given up at the header, so some time is left
+		call.Timeout = p.op.Start.Add(p.op.Call.Timeout).Sub(p.conn.now())
+	}
+	done := p.conn.submit(call).wait()
+	return done.Err == nil && done.Reply == fakeruntime.Answered && !done.TimedOut
+}
+
+// waitThawed blocks while the answering program is frozen. It returns false if the call ends first,
+// or at the same instant.
+func (p *pending) waitThawed() bool {
+	if p.frozenUntil == 0 {
+		return true
+	}
+	thawed := make(chan struct{})
+	p.conn.at(p.frozenUntil, func() { p.checkThawed(thawed) })
+	select {
+	case <-thawed:
+		return true
+	case <-p.done:
+		return false
+	}
+}
+
+// checkThawed closes thawed if the program is no longer frozen. Otherwise it checks again later,
+// because the program may have stalled again, or may hang.
+func (p *pending) checkThawed(thawed chan struct{}) {
+	d := p.conn.driver
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, waits := d.waiting[p.waiter]; !waits {
+		return
+	}
+	if until := p.submitted.FrozenUntil; until > d.now() {
+		d.at(until, func() { p.checkThawed(thawed) })
+		return
+	}
+	close(thawed)
+}
+
+// asStatus converts an error with the text of a gRPC status to this status.
+func asStatus(err error) error {
+	if err == nil {
+		return nil
+	}
+	for c := codes.OK; c <= codes.Unauthenticated; c++ {
+		if text, is := strings.CutPrefix(err.Error(), fmt.Sprintf("rpc error: code = %s desc = ", c)); is {
+			return status.Error(c, text)
+		}
+	}
+	return err
+}
+
+// shared is a map that goroutines share. The zero value is empty.
+type shared[K comparable, V any] struct{ of sync.Map }
+
+// get returns the value of a key, or the zero value if there is none.
+func (s *shared[K, V]) get(key K) V {
+	found, _ := s.of.Load(key)
+	value, _ := found.(V)
+	return value
+}
+
+func (s *shared[K, V]) set(key K, value V) { s.of.Store(key, value) }
+func (s *shared[K, V]) remove(key K)       { s.of.Delete(key) }

@@ -3,20 +3,26 @@ package realkubelet
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"reflect"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unsafe"
 
+	"k8s.io/client-go/util/cert"
 	"k8s.io/kubernetes/pkg/probe"
 	httpprobe "k8s.io/kubernetes/pkg/probe/http"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/prober"
+	"probesim.dev/trace"
 )
 
 // httpProber wraps the kubelet's HTTP prober.
@@ -63,7 +69,7 @@ func (h *httpProber) Probe(req *http.Request, timeout time.Duration) (probe.Resu
 }
 
 // ProbeH2C is like Probe, over HTTP/2 without TLS. The kubelet calls it since v1.37. The request
-// keeps its tag on its way to serveH2.
+// keeps its tag on its way to serveHTTP.
 func (h *httpProber) ProbeH2C(req *http.Request, timeout time.Duration) (probe.Result, string, error) {
 	return h.run(parseRequester(req.Header.Get(tagHeader)), req, timeout, h.Prober.(interface {
 		ProbeH2C(*http.Request, time.Duration) (probe.Result, string, error)
@@ -95,7 +101,7 @@ func (t *attempt) logTimeout(message string, err error) {
 	} else if end := strings.LastIndex(message, `": `); end >= 0 {
 		message = message[end+len(`": `):]
 	}
-	t.first.turns.add(prober.TimeoutOf(prober.WorkerName(t.probe, t.pod, t.container)), message)
+	t.first.turns.add(prober.TimeoutOf(prober.WorkerName(trace.Probe(t.key), t.pod, t.container)), message)
 }
 
 // clientTimeout is the suffix that the client adds to the error of a request that it timed out
@@ -126,7 +132,7 @@ func (c *connections) restoreBodyTimeout(err error) error {
 }
 
 // dialHTTP is the DialContext of the transport. The client connects again for a request over HTTP/2
-// whose connection it drops (see serveH2).
+// whose connection it drops (see serveHTTP).
 func dialHTTP(ctx context.Context, _, addr string) (net.Conn, error) {
 	if _, err := resolve(addr); err != nil {
 		return nil, err
@@ -154,64 +160,114 @@ func dialHTTP(ctx context.Context, _, addr string) (net.Conn, error) {
 	return nil, dialError(addr, errRefused)
 }
 
-// serveHTTP answers one request. client is the other end of the connection.
+// serveHTTP answers the request of a client, which is the other end of the connection.
+//
+// Over HTTP/2, the tag of the request says whose it is, and not the connection. All probes of a
+// kubelet share one transport (pkg/probe/http/http.go). If two probes connect to one address at one
+// instant, the transport may drop one of the connections, send either request over the other
+// connection, and connect again for the request that is left (addConnIfNeeded in h2_bundle.go of Go
+// 1.26, "Turns out we don't need this c"). It never sends two requests over one connection, because
+// it disables keep-alives.
 func serveHTTP(conn net.Conn, c *connections, client *kubeletConn) {
-	defer conn.Close()
 	conn, r := serveTLS(conn, client.op)
-	if start, _ := r.Peek(len(h2Preface)); string(start) == h2Preface {
-		serveH2(peeked{conn, r}, c.network, client)
-		return
-	}
-	req, err := http.ReadRequest(r)
-	if err != nil {
-		return
-	}
-	op := c.arrive()
-	done := op.wait()
-	if done.Reply == fakeruntime.Answered {
-		_ = respond(conn, req, done.Answer.Respond(req), op)
-	}
+	conn = peeked{conn, r}
+	defer conn.Close()
+	listener := &onlyListener{conn: conn, stopped: make(chan struct{})}
+	server := &http.Server{Protocols: new(http.Protocols), ErrorLog: log.New(io.Discard, "", 0),
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			if state == http.StateClosed {
+				_ = listener.Close()
+			}
+		},
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asks := c
+			if r.ProtoMajor == 1 {
+				w.Header().Set("Connection", "close") // each request has its own connection
+			} else {
+				of, known := c.network.http2.Load(parseRequester(r.Header.Get(tagHeader)))
+				if !known { // the client has given up
+					conn.Close()
+					return
+				}
+				r.Header.Del(tagHeader)
+				asks = of.(*connections)
+			}
+			client.op = asks.arrive()
+			done := client.op.wait()
+			if done.Reply != fakeruntime.Answered || !respond(w, r, done.Answer.Respond(r), client.op) {
+				conn.Close()
+			}
+		})}
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetUnencryptedHTTP2(true)
+	_ = server.Serve(listener) // returns when the connection is closed
 }
 
-// pendingBody is the rest of a body that ends after its header. A read waits for its end.
-type pendingBody struct{ op *pending }
-
-func (b pendingBody) Read([]byte) (int, error) {
-	if b.op.waitForBody() {
-		return 0, io.EOF
+// respond writes the program's response. It returns false if the connection ends before it.
+func respond(w http.ResponseWriter, req *http.Request, r fakeruntime.Response, op *pending) bool {
+	flush := http.NewResponseController(w).Flush
+	switch {
+	case r.HangsUp:
+		return false
+	case r.Location != "":
+		w.Header().Set("Location", r.Location)
 	}
-	return 0, io.ErrUnexpectedEOF
-}
-
-// respond writes the program's response.
-func respond(conn net.Conn, req *http.Request, r fakeruntime.Response, op *pending) error {
-	if r.HangsUp {
-		return nil
-	}
-	missing := 0
 	if r.BreaksOff {
-		missing = 1
+		w.Header().Set("Content-Length", strconv.Itoa(len(r.Body)+1))
 	}
-	// an informational response has no content (RFC 9110, 15.2): the client would read a body as
-	// the next response
-	if r.Code < http.StatusOK {
-		r.Body, missing = "", 0
+	w.WriteHeader(r.Code)
+	if r.Code < http.StatusOK { // it has no body, and the end of the handler would start the final response
+		if r.Code == http.StatusSwitchingProtocols && req.ProtoMajor == 1 { // which is not informational there
+			_ = flush()
+		}
+		return false
 	}
-	res := &http.Response{
-		StatusCode: r.Code, ProtoMajor: 1, ProtoMinor: 1, Request: req, Header: http.Header{}, Close: true,
-		Body: io.NopCloser(strings.NewReader(r.Body)), ContentLength: int64(len(r.Body) + missing),
+	_, _ = w.Write([]byte(r.Body))
+	if r.BodyPending || r.BreaksOff {
+		_ = flush()
 	}
-	if r.Location != "" {
-		res.Header.Set("Location", r.Location)
-	}
-	if r.BodyPending {
-		res.Body, res.ContentLength = io.NopCloser(io.MultiReader(strings.NewReader(r.Body), pendingBody{op})), -1
-		res.TransferEncoding = []string{"chunked"}
-		return res.Write(conn) // without a buffer: the client gets the header first
-	}
-	w := bufio.NewWriter(conn)
-	if err := res.Write(w); err != nil && missing == 0 {
-		return err
-	}
-	return w.Flush()
+	return !r.BreaksOff && (!r.BodyPending || op.waitForBody())
 }
+
+// recordHandshake is the first byte of a client that speaks TLS.
+const recordHandshake = 0x16
+
+// serveTLS detects whether the client speaks TLS, and returns the connection with its reader. It
+// reads the client's first bytes immediately, like a node's kernel, but a frozen program makes no
+// handshake. If the request ends while the program is frozen, the reader is empty. protocols are
+// the protocols that the server offers over TLS.
+func serveTLS(conn net.Conn, op *pending, protocols ...string) (net.Conn, *bufio.Reader) {
+	r := bufio.NewReader(conn)
+	first, err := r.Peek(1)
+	if err != nil || first[0] != recordHandshake {
+		return conn, r
+	}
+	if !op.waitThawed() {
+		return conn, bufio.NewReader(strings.NewReader(""))
+	}
+	op.secure = true
+	secure := tls.Server(peeked{conn, r},
+		&tls.Config{Certificates: []tls.Certificate{certificate()}, NextProtos: protocols})
+	return secure, bufio.NewReader(secure)
+}
+
+// peeked is a connection with bytes that were read ahead.
+type peeked struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+func (p peeked) Read(b []byte) (int, error) { return p.r.Read(b) }
+
+// certificate returns a self-signed certificate. The kubelet does not verify it.
+var certificate = sync.OnceValue(func() tls.Certificate {
+	certPEM, keyPEM, err := cert.GenerateSelfSignedCertKey("program", nil, nil)
+	if err != nil {
+		panic(err)
+	}
+	pair, err := tls.X509KeyPair(certPEM, keyPEM)
+	if err != nil {
+		panic(err)
+	}
+	return pair
+})

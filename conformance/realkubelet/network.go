@@ -1,7 +1,7 @@
 package realkubelet
 
 import (
-	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +11,8 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,7 +20,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/kubernetes/pkg/kubelet"
 	"k8s.io/kubernetes/pkg/kubelet/status"
 	"k8s.io/kubernetes/pkg/probe"
@@ -26,6 +27,7 @@ import (
 	httpprobe "k8s.io/kubernetes/pkg/probe/http"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/podutil"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -34,40 +36,42 @@ import (
 // the one for TCP sockets. Their connections are pipes, which need no real input or output, to a
 // server that asks the runtime for the program's behavior.
 type network struct {
-	driver   *connection
-	recorder *recorder
-	probes   *probeRuns
-	status   status.PodStatusProvider
-	first    *firstRuns
-	http2    sync.Map // requester to *connections; the probes in progress
+	driver *connection
+	probes *probeRuns
+	status status.PodStatusProvider
+	first  *firstRuns
+	http2  sync.Map // requester to *connections; the probes in progress
 }
 
 // requester is the probe or lifecycle hook for which the kubelet connects.
 type requester struct {
+	key       string // such as liveness or preStop
 	uid       types.UID
 	pod       string // namespace/name
 	container string
-	probe     trace.Probe
-	hook      string // postStart or preStop; empty for a probe
 }
 
 // String formats a requester for parseRequester. Only the pod's name contains a slash.
 func (r requester) String() string {
-	return fmt.Sprintf("%s/%s/%s/%s", cmp.Or(string(r.probe), r.hook), r.uid, r.container, r.pod)
+	return fmt.Sprintf("%s/%s/%s/%s", r.key, r.uid, r.container, r.pod)
 }
 
 func parseRequester(s string) requester {
 	parts := strings.SplitN(s, "/", 4)
-	r := requester{uid: types.UID(parts[1]), container: parts[2], pod: parts[3]}
-	if parts[0] == postStart || parts[0] == preStop {
-		r.hook = parts[0]
-	} else {
-		r.probe = trace.Probe(parts[0])
-	}
-	return r
+	return requester{key: parts[0], uid: types.UID(parts[1]), container: parts[2], pod: parts[3]}
 }
 
-func (r requester) key() probeKey { return probeKey{string(r.uid) + "/" + r.container, r.probe} }
+// whoseKey returns the probe or the hook of a key.
+func whoseKey(key string) (probe trace.Probe, hook string) {
+	if slices.Contains(podutil.HookKeys, key) {
+		return "", key
+	}
+	return trace.Probe(key), ""
+}
+
+func (r requester) probe() probeKey {
+	return probeKey{string(r.uid) + "/" + r.container, trace.Probe(r.key)}
+}
 
 // attach installs the network in a kubelet that does not run yet.
 func (n *network) attach(k *kubelet.Kubelet) {
@@ -99,13 +103,13 @@ func (n *network) attempt(r requester, timeout time.Duration,
 	run func(attempt) (probe.Result, string, error)) (probe.Result, string, error) {
 	n.driver.blockIfCut()
 	t := attempt{network: n, requester: r, deadline: n.driver.now().Add(timeout),
-		retry: n.probes.begin(r.key(), n.recordAbout(r))}
+		retry: n.probes.begin(r.probe(), n.recordAbout(r))}
 	result, message, err := run(t)
 	n.driver.blockIfCut()
 	if err != nil {
-		n.probes.end(r.key(), trace.Error, err.Error())
+		n.probes.end(r.probe(), trace.Error, err.Error())
 	} else {
-		n.probes.end(r.key(), trace.Result(result), message)
+		n.probes.end(r.probe(), trace.Result(result), message)
 	}
 	return result, message, err
 }
@@ -113,13 +117,8 @@ func (n *network) attempt(r requester, timeout time.Duration,
 // recordAbout returns a record about the container that the probe's worker knows.
 func (n *network) recordAbout(r requester) trace.Record {
 	rec := trace.Record{Pod: r.pod, Container: r.container}
-	status := n.podStatus(r)
-	for _, list := range [][]v1.ContainerStatus{status.InitContainerStatuses, status.ContainerStatuses} {
-		if c, ok := podutil.GetContainerStatus(list, r.container); ok {
-			_, id, _ := strings.Cut(c.ContainerID, "://")
-			rec.Instance = n.driver.instance(id)
-		}
-	}
+	_, id, _ := strings.Cut(idOf(n.podStatus(r), r.container), "://")
+	rec.Instance = n.driver.instance(id)
 	return rec
 }
 
@@ -132,26 +131,27 @@ func (n *network) podStatus(r requester) v1.PodStatus {
 // name does not exist.
 func (n *network) recordUnsent(r requester, why string) {
 	rec := n.recordAbout(r)
-	rec.Kind, rec.Probe, rec.Result, rec.Message = trace.ProbeExecuted, r.probe, trace.Error, why
+	rec.Kind, rec.Probe, rec.Result, rec.Message = trace.ProbeExecuted, r.probe().probe, trace.Error, why
 	n.first.probed(&rec)
-	n.recorder.add(rec)
+	n.driver.recorder.add(rec)
 }
 
 var erroredEvent = regexp.MustCompile(`^(Liveness|Readiness|Startup) probe errored and resulted in unknown state: (.*)`)
 
 // unsentProbe parses an event about such a run. An event about a command that failed has an error
 // of the runtime instead.
-func unsentProbe(event string) (p trace.Probe, why string, ok bool) {
+func unsentProbe(event string) (key, why string, ok bool) {
 	m := erroredEvent.FindStringSubmatch(event)
 	if m == nil || strings.HasPrefix(m[2], "rpc error: ") || m[2] == errRunEnded.Error() {
 		return "", "", false
 	}
-	return trace.Probe(strings.ToLower(m[1])), m[2], true
+	return strings.ToLower(m[1]), m[2], true
 }
 
 // request submits a request to the program.
 func (t *attempt) request(c fakeruntime.Call) *pending {
-	c.PodUID, c.Name, c.Probe, c.Hook = string(t.uid), t.container, t.probe, t.hook
+	c.PodUID, c.Name = string(t.uid), t.container
+	c.Probe, c.Hook = whoseKey(t.key)
 	if t.deadline > 0 {
 		c.Timeout = t.deadline.Sub(t.driver.now())
 	}
@@ -221,3 +221,71 @@ var (
 	errRefused  = os.NewSyscallError("connect", syscall.ECONNREFUSED)
 	errTimedOut = os.ErrDeadlineExceeded
 )
+
+// tcpProber replaces the kubelet's prober of TCP sockets (pkg/probe/tcp/tcp.go), whose dialer
+// cannot be replaced. It returns the errors of package net.
+type tcpProber struct{ network *network }
+
+// Probe connects to the host, which starts with a tag. If the probe does not set a host, Probe
+// connects to the pod's IP, like the caller of the real prober (pkg/kubelet/prober/prober.go).
+func (p *tcpProber) Probe(host string, port int, timeout time.Duration) (probe.Result, string, error) {
+	tag, host, _ := strings.Cut(host, tagEnd)
+	r := parseRequester(tag)
+	if host == "" {
+		host = p.network.podStatus(r).PodIP
+	}
+	return p.network.attempt(r, timeout, func(t attempt) (probe.Result, string, error) {
+		if err := t.dialTCP(net.JoinHostPort(host, strconv.Itoa(port))); err != nil {
+			return probe.Failure, err.Error(), nil
+		}
+		return probe.Success, "", nil
+	})
+}
+
+// dialTCP connects, and returns the error of a dialer that cannot connect.
+func (t *attempt) dialTCP(addr string) error {
+	if _, err := resolve(addr); err != nil {
+		return err
+	}
+	switch op := t.request(fakeruntime.Call{Method: fakeruntime.TCPSocket}).wait(); {
+	case op.Err != nil:
+		return op.Err
+	case op.TimedOut:
+		return dialError(addr, errTimedOut)
+	case op.Reply == fakeruntime.Refused:
+		return dialError(addr, errRefused)
+	}
+	return nil
+}
+
+// hookClient wraps the kubelet's client for httpGet hooks.
+type hookClient struct {
+	*http.Client // the real one
+	network      *network
+}
+
+func newHookClient(n *network, real *http.Client) *hookClient {
+	real.Transport.(*http.Transport).DialContext = dialHTTP
+	return &hookClient{real, n}
+}
+
+// repeatedHeader marks a request that was sent before, because the kubelet copies the request when
+// it sends it again.
+const repeatedHeader = "Probesim-Repeated"
+
+// Do makes the request with the real client, and passes the requester to the transport. In a
+// kubelet that is cut off it does not return.
+func (h *hookClient) Do(req *http.Request) (*http.Response, error) {
+	h.network.driver.blockIfCut()
+	c := &connections{attempt: attempt{network: h.network, requester: parseRequester(req.Header.Get(tagHeader))}}
+	if req.Header.Get(repeatedHeader) != "" {
+		c.follows = true
+	}
+	sent := req.Clone(context.WithValue(req.Context(), connectionsKey{}, c))
+	sent.Header.Del(tagHeader)
+	sent.Header.Del(repeatedHeader)
+	req.Header.Set(repeatedHeader, "once")
+	res, err := h.Client.Do(sent)
+	h.network.driver.blockIfCut()
+	return res, err
+}

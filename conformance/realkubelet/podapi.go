@@ -14,6 +14,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/world/apiserver"
 	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/internal/world/apiserver/store"
@@ -26,10 +27,9 @@ import (
 // of the kubelet. Callers wait for the latency before they call it; changes themselves take no
 // time.
 type podAPI struct {
-	driver   *driver
-	recorder *recorder
-	fake     *fake.Clientset
-	profile  profile.Profile // profile of the kubelet's release
+	driver  *driver
+	fake    *fake.Clientset
+	profile profile.Profile // profile of the kubelet's release
 
 	mu      sync.Mutex
 	store   *store.Store
@@ -39,9 +39,9 @@ type podAPI struct {
 	manifests *manifests
 }
 
-func newPodAPI(d *driver, r *recorder, p profile.Profile, node *v1.Node) *podAPI {
+func newPodAPI(d *driver, p profile.Profile, node *v1.Node) *podAPI {
 	return &podAPI{
-		driver: d, recorder: r, profile: p,
+		driver: d, profile: p,
 		fake:  fake.NewSimpleClientset(node), //nolint:staticcheck // managed fields are of no use here
 		store: store.New(), manifests: newManifests(),
 	}
@@ -60,7 +60,7 @@ func (a *podAPI) add(pod *v1.Pod, program fakeruntime.Pod) error {
 	if err != nil {
 		return err
 	}
-	a.recorder.add(trace.Record{Kind: trace.PodAdded, Pod: store.Key(pod)})
+	a.driver.recorder.add(trace.Record{Kind: trace.PodAdded, Pod: store.Key(pod)})
 	a.publish(c)
 	return nil
 }
@@ -107,28 +107,28 @@ func serialized(pod *v1.Pod) *v1.Pod {
 }
 
 // requestDeletion deletes a pod for a user, like the API server.
-func (a *podAPI) requestDeletion(key types.NamespacedName, gracePeriodSeconds *int64) error {
+func (a *podAPI) requestDeletion(key string, gracePeriodSeconds *int64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	pod := a.store.Pod(key.String())
+	pod := a.store.Pod(key)
 	if pod == nil {
 		return nil
 	}
-	a.recorder.add(trace.Record{Kind: trace.PodDeleteRequested, Pod: key.String()})
+	a.driver.recorder.add(trace.Record{Kind: trace.PodDeleteRequested, Pod: key})
 	return a.delete(pod, gracePeriodSeconds)
 }
 
 // deleteNow deletes a pod without a grace period. The kubelet calls it when the pod has ended, and
 // for mirror pods.
-func (a *podAPI) deleteNow(key types.NamespacedName, only *metav1.Preconditions) error {
+func (a *podAPI) deleteNow(key string, only *metav1.Preconditions) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	pod := a.store.Pod(key.String())
+	pod := a.store.Pod(key)
 	switch {
 	case pod == nil:
-		return apierrors.NewNotFound(v1.Resource("pods"), key.Name)
+		return apierrors.NewNotFound(v1.Resource("pods"), trace.PodName(key))
 	case only != nil && only.UID != nil && *only.UID != pod.UID:
-		return apierrors.NewConflict(v1.Resource("pods"), key.Name, errors.New("the UID differs"))
+		return apierrors.NewConflict(v1.Resource("pods"), trace.PodName(key), errors.New("the UID differs"))
 	}
 	return a.delete(pod, new(int64))
 }
@@ -139,10 +139,10 @@ func (a *podAPI) delete(pod *v1.Pod, gracePeriodSeconds *int64) error {
 }
 
 // change stores what admission makes of a pod, like the API server.
-func (a *podAPI) change(key types.NamespacedName, admit func(*v1.Pod) (*v1.Pod, error)) error {
+func (a *podAPI) change(key string, admit func(*v1.Pod) (*v1.Pod, error)) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	pod := a.store.Pod(key.String())
+	pod := a.store.Pod(key)
 	if pod == nil {
 		return nil
 	}
@@ -154,7 +154,7 @@ func (a *podAPI) change(key types.NamespacedName, admit func(*v1.Pod) (*v1.Pod, 
 }
 
 // addEphemeralContainer adds an ephemeral container to a pod, like the API server.
-func (a *podAPI) addEphemeralContainer(key types.NamespacedName, c v1.EphemeralContainer,
+func (a *podAPI) addEphemeralContainer(key string, c v1.EphemeralContainer,
 	program fakeruntime.ContainerConfig) error {
 	return a.change(key, func(pod *v1.Pod) (*v1.Pod, error) {
 		after, err := admission.AddEphemeralContainer(pod, c)
@@ -182,7 +182,7 @@ func (a *podAPI) changed(c store.Change) error {
 		err = a.fake.Tracker().Update(podResource, pod, pod.Namespace)
 	case store.Deleted:
 		err = a.fake.Tracker().Delete(podResource, pod.Namespace, pod.Name)
-		a.recorder.add(trace.Record{Kind: trace.PodRemoved, Pod: store.Key(pod)})
+		a.driver.recorder.add(trace.Record{Kind: trace.PodRemoved, Pod: store.Key(pod)})
 	default:
 		return nil
 	}
@@ -196,22 +196,22 @@ var podResource = v1.SchemeGroupVersion.WithResource("pods")
 func (a *podAPI) statusPatched(pod *v1.Pod) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.recorder.add(trace.Record{Kind: trace.StatusPatched, Pod: store.Key(pod), Status: a.observed(pod)})
+	a.driver.recorder.add(trace.Record{Kind: trace.StatusPatched, Pod: store.Key(pod), Status: a.observed(pod)})
 	a.publish(a.store.PutPod(a.store.Pod(store.Key(pod)), pod.DeepCopy()))
 }
 
 // observed returns the status of a pod for the trace.
 func (a *podAPI) observed(pod *v1.Pod) *trace.PodStatus {
-	if !a.recorder.wantsDetails() {
+	if !a.driver.recorder.wantsDetails() {
 		return apiserver.Observed(pod)
 	}
 	return apiserver.ObservedInDetail(pod, a.driver.epoch)
 }
 
-func (a *podAPI) get(key types.NamespacedName) *v1.Pod {
+func (a *podAPI) get(key string) *v1.Pod {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.store.Pod(key.String())
+	return a.store.Pod(key)
 }
 
 // publish sends a change to the watches. The kubelet's has the pods that are bound to the node. The
@@ -266,4 +266,35 @@ func (a *podAPI) unwatch() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.source = nil
+}
+
+// provideReferences replaces the objects that a pod refers to. The API server has only pods and the
+// node, and there are no storage drivers. Every volume therefore becomes an emptyDir, whose mount
+// takes as long as the simulator assumes for any volume, and the sources of environment variables
+// become optional.
+func provideReferences(pod *v1.Pod) {
+	for i := range pod.Spec.Volumes {
+		pod.Spec.Volumes[i].VolumeSource = v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}
+	}
+	for c := range podutil.Containers(&pod.Spec) {
+		provideVariables(c)
+	}
+}
+
+func provideVariables(c *v1.Container) {
+	for i := range c.Env {
+		if from := c.Env[i].ValueFrom; from != nil && from.ConfigMapKeyRef != nil {
+			from.ConfigMapKeyRef.Optional = new(true)
+		} else if from != nil && from.SecretKeyRef != nil {
+			from.SecretKeyRef.Optional = new(true)
+		}
+	}
+	for i := range c.EnvFrom {
+		if from := c.EnvFrom[i].ConfigMapRef; from != nil {
+			from.Optional = new(true)
+		}
+		if from := c.EnvFrom[i].SecretRef; from != nil {
+			from.Optional = new(true)
+		}
+	}
 }

@@ -77,8 +77,8 @@ func TestStopReasons(t *testing.T) {
 		app  v1.Container
 		want string
 	}{
-		{"liveness", v1.Container{LivenessProbe: execProbe(3, 1)}, stopLiveness},
-		{"startup", v1.Container{StartupProbe: execProbe(3, 1)}, stopStartup},
+		{"liveness", v1.Container{LivenessProbe: execProbe(3, 1)}, "LivenessProbe"},
+		{"startup", v1.Container{StartupProbe: execProbe(3, 1)}, "StartupProbe"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := mustRun(t, Options{Duration: 5 * time.Second}, addAt0(newPod("p", test.app), program(fails)))

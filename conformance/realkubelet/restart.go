@@ -3,10 +3,15 @@ package realkubelet
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 
 	"github.com/go-logr/logr"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kubernetes/pkg/kubelet"
+	kubelettypes "k8s.io/kubernetes/pkg/kubelet/types"
 	"k8s.io/mount-utils"
 
 	"probesim.dev/conformance/kubeletapi"
@@ -20,14 +25,13 @@ import (
 // node is the state that outlives a restart of the kubelet, and the running kubelet. The driver
 // calls its methods one at a time, except start.
 type node struct {
-	driver   *driver
-	recorder *recorder
-	api      *podAPI
-	root     string
-	mounter  mount.Interface
-	configs  *configs
-	turns    *turnLog
-	config   kubeletconfig.Config
+	driver  *driver
+	api     *podAPI
+	root    string
+	mounter mount.Interface
+	configs *configs
+	turns   *turnLog
+	config  kubeletconfig.Config
 
 	mu      sync.Mutex
 	ctx     context.Context // context of all kubelets
@@ -55,25 +59,18 @@ func (n *node) launch() {
 	n.conn = newConnection(n.driver, n.turns)
 	pods := n.api.watch(n.config.StaticPodPath != "")
 	first := &firstRuns{now: n.driver.now, turns: n.turns, pods: pods, runs: map[string]*workerRun{}}
-	probes := &probeRuns{recorder: n.recorder, first: first, runs: map[probeKey]*probeRun{}}
-	network := &network{driver: n.conn, recorder: n.recorder, probes: probes, first: first}
-	events := &eventRecorder{
-		driver: n.conn, recorder: n.recorder, network: network, pods: pods,
-	}
+	probes := &probeRuns{recorder: n.driver.recorder, first: first, runs: map[probeKey]*probeRun{}}
+	network := &network{driver: n.conn, probes: probes, first: first}
+	events := &eventRecorder{driver: n.conn, network: network, pods: pods}
 	goroutines := &workers{conn: n.conn}
 	n.mu.Lock()
 	n.workers, n.first = append(n.workers, goroutines), first
 	n.mu.Unlock()
-	runtime := &runtimeServer{driver: n.conn, configs: n.configs, probes: probes, stopReason: events.kills.get}
+	runtime := &criServer{n.conn, n.configs, goroutines, events.kills.get}
 	ctx, cancel := context.WithCancel(n.ctx)
 	n.cancel = cancel
-	ctx = kubeletapi.WithLogger(ctx,
-		logr.New(triggerLog{conn: n.conn, recorder: n.recorder, workers: first, turns: n.turns}))
-	k, err := startKubelet(ctx, environment{
-		root: n.root, mounter: n.mounter, client: n.api.client(n.conn), runtime: runtime,
-		config: n.config, events: events, pods: events.pods, network: network, workers: goroutines, conn: n.conn,
-		waits: &waits{n.conn, n.recorder},
-	})
+	ctx = kubeletapi.WithLogger(ctx, logr.New(triggerLog{conn: n.conn, workers: first}))
+	k, err := startKubelet(ctx, environment{n, n.conn, runtime, events, network, goroutines})
 	if n.kubelet = k; err != nil && n.err == nil {
 		n.err = fmt.Errorf("at %v: start the kubelet: %w", n.driver.now(), err)
 	}
@@ -84,7 +81,7 @@ func (n *node) stop() bool {
 	if n.kubelet == nil {
 		return false
 	}
-	n.recorder.add(trace.Record{Kind: trace.KubeletStopped})
+	n.driver.recorder.add(trace.Record{Kind: trace.KubeletStopped})
 	n.conn.close()
 	n.cancel() // its timers must not write the files that the next kubelet reads
 	n.api.unwatch()
@@ -100,7 +97,7 @@ func (n *node) powerOff(back virtual.Time, cause int64) {
 
 // restart starts a kubelet after stop.
 func (n *node) restart() {
-	n.recorder.add(trace.Record{Kind: trace.KubeletStarted})
+	n.driver.recorder.add(trace.Record{Kind: trace.KubeletStarted})
 	n.drawn = n.starts()
 	n.seed, n.started = n.seed+1, n.driver.now()
 	go n.launch()
@@ -121,4 +118,37 @@ func (n *node) starts() []search.Start {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return append(n.drawn, search.Start{T: n.started, Fractions: startDraws(n.seed), Runs: n.first.all()})
+}
+
+// runningKubelet is a kubelet that has been started.
+type runningKubelet struct {
+	*kubelet.Kubelet
+	// receives the shutdown of the node; nil if the kubelet does not handle shutdowns, or after the
+	// shutdown
+	shutdowns chan<- bool
+}
+
+// Grace period and message of a hard eviction under memory pressure
+// (pkg/kubelet/eviction/eviction_manager.go and helpers.go).
+const (
+	evictionGrace   = 1
+	evictionMessage = "The node was low on resource: memory. "
+)
+
+// eviction returns a function that evicts the pod, or nil if the eviction manager would not choose
+// the pod.
+func (k *runningKubelet) eviction(uid types.UID) func() {
+	active := k.GetActivePods()
+	i := slices.IndexFunc(active, func(p *v1.Pod) bool { return p.UID == uid })
+	if i < 0 || kubelettypes.IsCriticalPod(active[i]) {
+		return nil
+	}
+	pod := active[i]
+	manager := field(reflect.ValueOf(k.Kubelet).Elem(), "evictionManager").Elem().UnsafePointer()
+	return func() {
+		kubeletapi.EvictPod(manager, pod, evictionGrace, evictionMessage, &v1.PodCondition{
+			Type: v1.DisruptionTarget, ObservedGeneration: pod.Generation, Status: v1.ConditionTrue,
+			Reason: v1.PodReasonTerminationByKubelet, Message: evictionMessage,
+		})
+	}
 }

@@ -17,6 +17,8 @@ import (
 	"probesim.dev/internal/scenarios/drive"
 	"probesim.dev/kube/kubeletconfig"
 	simulator "probesim.dev/node"
+	"probesim.dev/scenarios"
+	"probesim.dev/sim/choose"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -112,16 +114,16 @@ func run(opts Options, root string, draws *jitter, drive func(drive.World), resu
 	if opts.Triggers {
 		rec.trace.Also = []trace.Kind{trace.TriggerTaken, trace.SyncFailed}
 	}
-	d := newDriver(time.Now().Add(*opts.Uptime), fakeruntime.Options{
+	d := newDriver(time.Now().Add(*opts.Uptime), rec, fakeruntime.Options{
 		Seed: opts.Seed, Delays: opts.Delays, Record: rec.add, RecordCalls: opts.Internal,
 		RecordRules: opts.Rules != nil,
 	})
 	rec.now, draws.now = d.now, d.now
 
-	api := newPodAPI(d, rec, profile, nodeObject(sizeOf(opts.Config)))
-	n := &node{driver: d, turns: newTurnLog(d.now), recorder: rec, api: api, root: root, seed: opts.StartSeed,
+	api := newPodAPI(d, profile, nodeObject(sizeOf(opts.Config)))
+	n := &node{driver: d, turns: newTurnLog(d.now), api: api, root: root, seed: opts.StartSeed,
 		config: opts.Config, mounter: mount.NewFakeMounter(nil), configs: &configs{}}
-	w := &world{driver: d, recorder: rec, api: api, node: n}
+	w := &world{driver: d, api: api, node: n}
 	draws.counts = func() bool { return !n.calledByStopped() }
 	d.at(d.now(), n.seedStart) // after the kubelet's informers have drawn their timeouts
 	if opts.ControlPlane != nil {
@@ -144,4 +146,40 @@ func run(opts Options, root string, draws *jitter, drive func(drive.World), resu
 	result.Records, result.Draws, result.Starts = rec.close(), draws.close(), n.starts()
 	result.Turns = n.turns.close()
 	return errors.Join(w.err, n.err)
+}
+
+// ErrStepClock is the error for a scenario with clock steps in a program that was built without the
+// overlay.
+var ErrStepClock = errors.New("this program cannot run scenarios with stepClock: build it with the overlay, see " +
+	"conformance/README.md")
+
+// Refuse returns why this program cannot run a scenario, or nil.
+func Refuse(s *scenarios.Scenario) error {
+	if s.StepsClock() && !Overlay {
+		return ErrStepClock
+	}
+	return nil
+}
+
+// ForPlan returns the options with the settings of a scenario's run. If the run has a seed and the
+// options do not set Jitter, the seed draws the kubelet's jitter.
+func ForPlan(p *scenarios.Plan, o Options) Options {
+	o.Uptime, o.Duration, o.Seed, o.Delays, o.Config = &p.Uptime, p.Duration, p.Seed, p.Delays, p.Config
+	o.ControlPlane = p.ControlPlane()
+	o.Details = o.Details || p.Scenario.NeedsDetails()
+	if p.Seed != nil {
+		o.StartSeed = *p.Seed
+		if o.Jitter == nil {
+			o.Jitter = SeededJitter(*p.Seed)
+		}
+	}
+	return o
+}
+
+// SeededJitter returns jitter that depends only on the seed and the time.
+func SeededJitter(seed int64) func(virtual.Time) float64 {
+	seeded := choose.Seeded(seed)
+	return func(t virtual.Time) float64 {
+		return seeded.Fraction(choose.Choice{Kind: choose.Jitter, Key: t.String()})
+	}
 }

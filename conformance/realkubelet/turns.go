@@ -1,8 +1,11 @@
 package realkubelet
 
 import (
+	"fmt"
 	"strings"
 	"sync"
+
+	"github.com/go-logr/logr"
 
 	"probesim.dev/internal/proof/search"
 	"probesim.dev/prober"
@@ -163,3 +166,55 @@ func (l *turnLog) logged(message string, value func(key string) string) {
 func killerOf(value func(key string) string) string {
 	return "killer of " + value("pod") + "/" + value("containerName")
 }
+
+// triggerLog is the logger of a kubelet. It writes a record when a probe worker probes because of a
+// manual trigger instead of a tick, which only the worker's log shows
+// (pkg/kubelet/prober/worker.go, run). It also writes the turns that the log shows.
+type triggerLog struct {
+	conn    *connection
+	workers *firstRuns
+}
+
+const (
+	triggerTaken = "Triggered Probe by manual run"
+	maxVerbosity = 4
+)
+
+func (l triggerLog) Info(_ int, message string, keysAndValues ...any) {
+	if l.conn.isCut() {
+		return
+	}
+	value := valueOf(keysAndValues)
+	l.conn.turns.logged(message, value)
+	if message == triggerTaken && l.workers.isWorker(goroutine()) {
+		l.conn.recorder.add(trace.Record{Kind: trace.TriggerTaken, Probe: trace.Probe(strings.ToLower(value("probeType"))),
+			Pod: value("pod"), Container: value("containerName")})
+	}
+}
+
+// Error writes the turns that an error shows.
+func (l triggerLog) Error(_ error, message string, keysAndValues ...any) {
+	if !l.conn.isCut() {
+		l.conn.turns.logged(message, valueOf(keysAndValues))
+	}
+}
+
+// valueOf returns a function that returns the text of the value of a key.
+func valueOf(keysAndValues []any) func(key string) string {
+	return func(key string) string {
+		for i := 0; i+1 < len(keysAndValues); i += 2 {
+			if keysAndValues[i] == key {
+				return fmt.Sprint(keysAndValues[i+1])
+			}
+		}
+		return ""
+	}
+}
+
+func (triggerLog) Enabled(verbosity int) bool { return verbosity > 0 && verbosity <= maxVerbosity }
+
+// Other methods of logr.LogSink.
+
+func (triggerLog) Init(logr.RuntimeInfo)            {}
+func (l triggerLog) WithValues(...any) logr.LogSink { return l }
+func (l triggerLog) WithName(string) logr.LogSink   { return l }

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/scenarios/drive"
 	"probesim.dev/internal/world/apiserver/admission"
+	"probesim.dev/internal/world/apiserver/store"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -18,7 +18,6 @@ import (
 // world implements drive.World for the real kubelet. The driver calls its methods one at a time.
 type world struct {
 	driver   *driver
-	recorder *recorder
 	api      *podAPI
 	node     *node
 	lastStep int64 // step of the last record of kind Step
@@ -32,12 +31,12 @@ var errNotEvictable = errors.New("the kubelet cannot evict the pod")
 var _ drive.World = (*world)(nil)
 
 func (w *world) AddAdmitted(pod *v1.Pod, program fakeruntime.Pod) error {
-	return w.keepError(w.api.add(pod, program), "add", pod.Namespace, pod.Name)
+	return w.keepError(w.api.add(pod, program), "add", store.Key(pod))
 }
 
 func (w *world) DeletePod(namespace, name string, gracePeriodSeconds *int64) error {
-	return w.keepError(w.api.requestDeletion(types.NamespacedName{Namespace: namespace, Name: name},
-		gracePeriodSeconds), "delete", namespace, name)
+	key := namespace + "/" + name
+	return w.keepError(w.api.requestDeletion(key, gracePeriodSeconds), "delete", key)
 }
 
 func (w *world) KillContainer(k fakeruntime.Kill) (killed bool) {
@@ -50,34 +49,34 @@ func (w *world) Occur(moment int) {
 }
 
 func (w *world) PatchPod(namespace, name string, patch []byte) error {
-	return w.change(namespace, name, "patch",
+	return w.change(namespace+"/"+name, "patch",
 		func(pod *v1.Pod) (*v1.Pod, error) { return admission.Patch(w.api.profile, pod, patch) })
 }
 
 func (w *world) PatchPodStatus(namespace, name string, patch []byte) error {
-	return w.change(namespace, name, "patch the status of",
+	return w.change(namespace+"/"+name, "patch the status of",
 		func(pod *v1.Pod) (*v1.Pod, error) { return admission.PatchStatus(pod, patch) })
 }
 
 func (w *world) ResizePod(namespace, name string, patch []byte) error {
-	return w.change(namespace, name, "resize",
+	return w.change(namespace+"/"+name, "resize",
 		func(pod *v1.Pod) (*v1.Pod, error) { return admission.Resize(w.api.profile, pod, patch) })
 }
 
-func (w *world) change(namespace, name, what string, admit func(*v1.Pod) (*v1.Pod, error)) error {
-	return w.keepError(w.api.change(types.NamespacedName{Namespace: namespace, Name: name}, admit), what, namespace,
-		name)
+func (w *world) change(key, what string, admit func(*v1.Pod) (*v1.Pod, error)) error {
+	return w.keepError(w.api.change(key, admit), what, key)
 }
 
 func (w *world) AddEphemeralContainer(namespace, name string, c v1.EphemeralContainer,
 	program fakeruntime.ContainerConfig) error {
-	err := w.api.addEphemeralContainer(types.NamespacedName{Namespace: namespace, Name: name}, c, program)
-	return w.keepError(err, "add an ephemeral container to", namespace, name)
+	key := namespace + "/" + name
+	return w.keepError(w.api.addEphemeralContainer(key, c, program), "add an ephemeral container to", key)
 }
 
 // EvictPod starts an eviction by the kubelet's eviction manager, which waits until the pod is gone.
 func (w *world) EvictPod(namespace, name string) error {
-	pod := w.api.get(types.NamespacedName{Namespace: namespace, Name: name})
+	key := namespace + "/" + name
+	pod := w.api.get(key)
 	if pod == nil || w.node.kubelet == nil {
 		return errNotEvictable
 	}
@@ -85,7 +84,7 @@ func (w *world) EvictPod(namespace, name string) error {
 	if evict == nil {
 		return errNotEvictable
 	}
-	w.Record(trace.Record{Kind: trace.Step, Pod: namespace + "/" + name, Reason: "evict"})
+	w.Record(trace.Record{Kind: trace.Step, Pod: key, Reason: "evict"})
 	go evict()
 	return nil
 }
@@ -142,7 +141,7 @@ func (w *world) StepClock(by time.Duration) {
 }
 
 func (w *world) Record(r trace.Record) int64 {
-	step := w.recorder.add(r)
+	step := w.driver.recorder.add(r)
 	if r.Kind == trace.Step {
 		w.lastStep = step
 	}
@@ -152,12 +151,12 @@ func (w *world) Record(r trace.Record) int64 {
 func (w *world) At(t virtual.Time, do func()) { w.driver.at(t, do) }
 
 // Observe calls f while the trace is locked: the only method of the world that f may call is At.
-func (w *world) Observe(f func(*trace.Record)) { w.recorder.observe(f) }
+func (w *world) Observe(f func(*trace.Record)) { w.driver.recorder.observe(f) }
 
 // keepError keeps the first error, and returns err.
-func (w *world) keepError(err error, verb, namespace, name string) error {
+func (w *world) keepError(err error, verb, key string) error {
 	if err != nil && w.err == nil {
-		w.err = fmt.Errorf("at %v: %s pod %s/%s: %w", w.driver.now(), verb, namespace, name, err)
+		w.err = fmt.Errorf("at %v: %s pod %s: %w", w.driver.now(), verb, key, err)
 	}
 	return err
 }

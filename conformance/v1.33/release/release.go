@@ -21,15 +21,9 @@ type ProbeOptions = struct{}
 // Collectors returns the metrics collectors that not all releases have.
 func Collectors() []metrics.StableCollector { return nil }
 
-// ProxyRunner is the limiter of kube-proxy.
-type ProxyRunner interface {
-	Run()
-	Loop(stop <-chan struct{})
-}
-
 // NewProxyRunner returns the limiter with which kube-proxy calls a function. This release makes up
 // to two calls without a wait, and has no retries of its own.
-func NewProxyRunner(f func() error, least, _, most time.Duration) ProxyRunner {
+func NewProxyRunner(f func() error, least, _, most time.Duration) *async.BoundedFrequencyRunner {
 	const burst = 2 // burstSyncs in pkg/proxy/iptables/proxier.go
 	return async.NewBoundedFrequencyRunner("sync-runner", func() { _ = f() }, least, most, burst)
 }

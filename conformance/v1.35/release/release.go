@@ -21,13 +21,7 @@ type ProbeOptions = struct{}
 // Collectors returns the metrics collectors that not all releases have.
 func Collectors() []metrics.StableCollector { return nil }
 
-// ProxyRunner is the limiter of kube-proxy.
-type ProxyRunner interface {
-	Run()
-	Loop(stop <-chan struct{})
-}
-
 // NewProxyRunner returns the limiter with which kube-proxy calls a function.
-func NewProxyRunner(f func() error, least, retry, most time.Duration) ProxyRunner {
+func NewProxyRunner(f func() error, least, retry, most time.Duration) *runner.BoundedFrequencyRunner {
 	return runner.NewBoundedFrequencyRunner("sync-runner", f, least, retry, most)
 }

@@ -24,13 +24,7 @@ func Collectors() []metrics.StableCollector {
 	return []metrics.StableCollector{collectors.PodCertificateCollectorFor(nil)}
 }
 
-// ProxyRunner is the limiter of kube-proxy.
-type ProxyRunner interface {
-	Run()
-	Loop(stop <-chan struct{})
-}
-
 // NewProxyRunner returns the limiter with which kube-proxy calls a function.
-func NewProxyRunner(f func() error, least, retry, most time.Duration) ProxyRunner {
+func NewProxyRunner(f func() error, least, retry, most time.Duration) *runner.BoundedFrequencyRunner {
 	return runner.NewBoundedFrequencyRunner("sync-runner", f, least, retry, most)
 }

@@ -1,6 +1,7 @@
 package shrink
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -87,11 +88,7 @@ func simpler(key string, n *strict.Node) []string {
 	case names[key]:
 		return nil
 	case answerFields[key]:
-		a, ok := parseAnswer(n.Value)
-		if !ok || n.Value == "repeat" {
-			return nil
-		}
-		return a.simpler()
+		return simplerAnswers(n.Value)
 	case n.Tag == "!!int":
 		i, err := strconv.ParseInt(n.Value, 10, 64)
 		if err != nil {
@@ -196,4 +193,65 @@ func simplerText(text string) []string {
 		half--
 	}
 	return []string{"x", text[:half]}
+}
+
+// answerFields lists the fields that hold answers.
+var answerFields = map[string]bool{
+	"liveness": true, "readiness": true, "startup": true, "probes": true, "postStart": true, "preStop": true,
+	"then": true,
+}
+
+// unfoldAnswers replaces each list of answers by one of its answers.
+func (s *shrinker) unfoldAnswers() {
+	s.eachField(func(key string, n *strict.Node) {
+		if !answerFields[key] || n.Kind != strict.Sequence {
+			return
+		}
+		list := *n
+		for _, item := range list.Items {
+			m := answerPattern.FindStringSubmatch(item.Value)
+			if m == nil || item.Value == "repeat" {
+				continue
+			}
+			*n = strict.Node{Kind: strict.Scalar, Tag: "!!str", Value: m[1] + m[2]}
+			if s.edited() {
+				return
+			}
+		}
+		*n = list
+	})
+}
+
+// answerPattern matches an answer in the notation of the file: WORD in LATENCY xCOUNT.
+var answerPattern = regexp.MustCompile(`^(\S+)( +in +(\S+))?( +x(\d+))?$`)
+
+// simplerAnswers returns simpler answers, the simplest first.
+func simplerAnswers(text string) (list []string) {
+	m := answerPattern.FindStringSubmatch(text)
+	if m == nil || text == "repeat" {
+		return nil
+	}
+	word, in, latency, times := m[1], m[2], m[3], m[4]
+	words := []string{"ok", "fail"}
+	if i := slices.Index(words, word); i >= 0 {
+		words = words[:i]
+	}
+	for _, w := range words {
+		list = append(list, w+times)
+	}
+	if in != "" {
+		list = append(list, word+times)
+		for _, w := range words {
+			list = append(list, w+in+times)
+		}
+	}
+	if count, err := strconv.ParseInt(m[5], 10, 64); err == nil {
+		for _, n := range simplerNumbers(count) {
+			list = append(list, strings.TrimSuffix(fmt.Sprintf("%s%s x%d", word, in, n), " x1"))
+		}
+	}
+	for _, t := range simplerTimes(latency) {
+		list = append(list, word+" in "+t+times)
+	}
+	return list
 }

@@ -1,7 +1,6 @@
 package random
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -123,12 +122,12 @@ var namedAnswers = map[string][]string{
 func (b *program) named(key string) string {
 	handler := b.handlers(key)[0]
 	name := one(&b.rng, namedAnswers[handler]...)
-	i := slices.IndexFunc(b.container.answers, func(n tree) bool { return textOf(n, "name") == name })
-	if i < 0 {
-		i = len(b.container.answers)
-		b.container.answers = append(b.container.answers, b.namedAnswer(handler, name))
+	known := itemNamed(b.container.answers, name)
+	if known == nil {
+		known = b.namedAnswer(handler, name)
+		b.container.answers = append(b.container.answers, known)
 	}
-	if !has(b.container.answers[i], "ignoreTimeout") {
+	if !has(known, "ignoreTimeout") {
 		return name
 	}
 	if b.percent(45) {

@@ -147,7 +147,7 @@ func (g *generator) failSince(p *pod, entry tree) {
 	b.rules = []tree{r}
 	if len(b.container.probes) > 0 && g.percent(70) {
 		b.window(r)
-		b.fail(r, b.target())
+		b.fail(r)
 	} else {
 		put(r, "exit", pick(&g.rng, exitCodes))
 	}
@@ -173,10 +173,7 @@ func (g *generator) exitWhile(p *pod, entry tree) {
 func (b *program) addRules(pod tree) {
 	var entry tree
 	if containers := get(pod, "containers"); containers != nil {
-		i := slices.IndexFunc(containers.Content, func(n tree) bool { return textOf(n, "name") == b.container.name })
-		if i >= 0 {
-			entry = containers.Content[i]
-		}
+		entry = itemNamed(containers.Content, b.container.name)
 	}
 	if entry == nil {
 		entry = block("name", b.container.name)

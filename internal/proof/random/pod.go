@@ -197,3 +197,42 @@ func (g *generator) podBehavior(p *pod) tree {
 	}
 	return n
 }
+
+// kind is the kind of a container.
+type kind int
+
+const (
+	regular kind = iota
+	initOnce
+	sidecar
+)
+
+var initNames = []string{"migrate", "mesh", "warm"}
+
+// initKinds are the kinds of the init containers of a pod, in order. Most pods have none.
+var initKinds = []weighted[[]kind]{
+	{60, nil}, {8, []kind{initOnce}}, {10, []kind{sidecar}},
+	{4, []kind{initOnce, initOnce}}, {5, []kind{initOnce, sidecar}}, {5, []kind{sidecar, initOnce}},
+	{4, []kind{sidecar, sidecar}},
+	{4, []kind{sidecar, initOnce, sidecar}},
+}
+
+func (g *generator) drawInitContainers() []*container {
+	var list []*container
+	for i, k := range pick(&g.rng, initKinds) {
+		list = append(list, g.drawContainer(initNames[i], k))
+	}
+	return list
+}
+
+// specs returns the manifests of containers.
+func specs(containers []*container) []tree {
+	var all []tree
+	for _, c := range containers {
+		all = append(all, c.spec)
+	}
+	return all
+}
+
+// all returns the containers of the pod, init containers first.
+func (p *pod) all() []*container { return slices.Concat(p.init, p.containers) }

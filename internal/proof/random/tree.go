@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.yaml.in/yaml/v4"
@@ -98,6 +99,15 @@ func textOf(n tree, key string) string {
 		return found.Value
 	}
 	return ""
+}
+
+// itemNamed returns the item of a list with a name, or nil if there is none.
+func itemNamed(list []tree, name string) tree {
+	i := slices.IndexFunc(list, func(n tree) bool { return textOf(n, "name") == name })
+	if i < 0 {
+		return nil
+	}
+	return list[i]
 }
 
 // field returns the mapping of a key, which it adds if there is none.

@@ -10,6 +10,9 @@
 package search
 
 import (
+	"cmp"
+	"slices"
+	"strings"
 	"time"
 
 	"probesim.dev/sim/choose"
@@ -190,4 +193,117 @@ func (f *follower) differingSides(a attempt) (want, got []trace.Record) {
 	v := observable(f.details)
 	want, got = v.atTime(f.Want, a.parts), v.atTime(a.records, a.parts)
 	return v.without(want, got), v.without(got, want)
+}
+
+// view is a part of a trace. Two of its records are equal if their keys are.
+type view struct {
+	shows func(*trace.Record) bool
+	key   func(*trace.Record) string
+}
+
+// observable returns the view of the observable records, with or without the details of statuses.
+func observable(details bool) view {
+	return view{func(r *trace.Record) bool { return r.Kind.Observable() },
+		func(r *trace.Record) string { return keyOf(r, details) }}
+}
+
+// times returns the times at which any of the traces has records in the view.
+func (v view) times(traces ...[]trace.Record) []virtual.Time {
+	var all []virtual.Time
+	for _, records := range traces {
+		for i := range records {
+			if v.shows(&records[i]) {
+				all = append(all, records[i].T)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// atTime returns the records at a time.
+func (v view) atTime(records []trace.Record, t virtual.Time) []trace.Record {
+	from, _ := slices.BinarySearchFunc(records, t,
+		func(r trace.Record, t virtual.Time) int { return cmp.Compare(r.T, t) })
+	var list []trace.Record
+	for _, r := range records[from:] {
+		if r.T != t {
+			break
+		}
+		if v.shows(&r) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// without returns the records that have no equal in others.
+func (v view) without(records, others []trace.Record) []trace.Record {
+	count := map[string]int{}
+	for i := range others {
+		count[v.key(&others[i])]++
+	}
+	var left []trace.Record
+	for i := range records {
+		key := v.key(&records[i])
+		if count[key]--; count[key] < 0 {
+			left = append(left, records[i])
+		}
+	}
+	return left
+}
+
+// instant is everything that happened at one time, in a canonical order.
+type instant struct {
+	t    virtual.Time
+	text string
+}
+
+// keyOf returns the part of a record to compare, with or without the details of a status.
+func keyOf(r *trace.Record, details bool) string {
+	if details {
+		return string(trace.AppendDetailed(nil, r))
+	}
+	return string(trace.AppendObserved(nil, r))
+}
+
+// hasDetails reports whether the statuses of a trace have their details.
+func hasDetails(records []trace.Record) bool {
+	return slices.ContainsFunc(records, func(r trace.Record) bool { return r.Status != nil && r.Status.Details != nil })
+}
+
+// instants groups the observable records before until by time. Unless only records count, it adds
+// the manual triggers that probe workers took and the requeues. Triggers sort after the rest of
+// their instant: a run that has everything right except for a trigger gets further than one that
+// does not.
+func (f *follower) instants(records []trace.Record, requeues []virtual.Time, until virtual.Time) []instant {
+	var lines []instant // one record or event each
+	for i := range records {
+		r := &records[i]
+		switch {
+		case r.T >= until:
+		case r.Kind.Observable():
+			lines = append(lines, instant{r.T, keyOf(r, f.details)})
+		case r.Kind == trace.TriggerTaken && !f.onlyRecords:
+			same := *r
+			same.Instance = 0 // the real kubelet's records do not know it
+			lines = append(lines, instant{r.T.Add(time.Nanosecond), keyOf(&same, f.details)})
+		}
+	}
+	for _, t := range requeues {
+		if t < until && !f.onlyRecords {
+			lines = append(lines, instant{t, "requeue"})
+		}
+	}
+	slices.SortFunc(lines,
+		func(a, b instant) int { return cmp.Or(cmp.Compare(a.t, b.t), strings.Compare(a.text, b.text)) })
+	var list []instant
+	for _, l := range lines {
+		if n := len(list); n > 0 && list[n-1].t == l.t {
+			list[n-1].text += "\n" + l.text
+			continue
+		}
+		list = append(list, l)
+	}
+	return list
 }

@@ -204,13 +204,7 @@ func (c *Cluster) patch(ctx context.Context, kind, namespace, name, subresource 
 // evict evicts a pod through the API, as kubectl drain does.
 func (c *Cluster) evict(ctx context.Context, namespace, name string) error {
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}}
-	eviction.SetGroupVersionKind(policyv1.SchemeGroupVersion.WithKind("Eviction"))
-	body, err := json.Marshal(eviction)
-	if err != nil {
-		return err
-	}
-	return c.call("POST", "Pod", namespace, name).SubResource("eviction").
-		SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Error()
+	return c.call("POST", "Pod", namespace, name).SubResource("eviction").Body(eviction).Do(ctx).Error()
 }
 
 // logs opens the log of a container: of its present instance until it ends, or of the previous one.

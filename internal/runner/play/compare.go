@@ -316,3 +316,55 @@ const usualAge = time.Hour
 func (r *Run) uptime(run, runs int) time.Duration {
 	return min(cmp.Or(r.Age, usualAge), usualAge) + time.Duration(run)*time.Second/time.Duration(runs)
 }
+
+// Node is how long the calls of the starts of containers took, least and greatest, in the events of
+// the kubelet as a watch sees them, by the names of their delays in a scenario.
+type Node map[string]fakeruntime.Draw
+
+// delaysOfNode are the delays that a Node can have.
+var delaysOfNode = []string{"runPodSandbox", "createContainer", "startContainer"}
+
+// add widens the range of a delay to a time, unless the time is unknown.
+func (n Node) add(delay string, t time.Duration) {
+	if t <= 0 {
+		return
+	}
+	d, seen := n[delay]
+	if !seen {
+		d = fakeruntime.Exactly(t)
+	}
+	n[delay] = fakeruntime.Draw{Min: min(d.Min, t), Max: max(d.Max, t)}
+}
+
+// merge adds the ranges of another node.
+func (n Node) merge(o Node) {
+	for _, delay := range delaysOfNode {
+		n.add(delay, o[delay].Min)
+		n.add(delay, o[delay].Max)
+	}
+}
+
+// String returns the delays as the field delays of a scenario.
+func (n Node) String() string {
+	var parts []string
+	for _, delay := range delaysOfNode {
+		if d, seen := n[delay]; seen {
+			parts = append(parts, fmt.Sprintf("%s: %s..%s", delay, d.Min.Truncate(time.Millisecond),
+				(d.Max+time.Millisecond-1).Truncate(time.Millisecond)))
+		}
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// Delays returns the delays for simulated runs. A played pod has no volumes to wait for, and the
+// image is on the node.
+func (n Node) Delays() fakeruntime.Delays {
+	of := func(delay string) *fakeruntime.Draw {
+		if d, seen := n[delay]; seen {
+			return &d
+		}
+		return nil
+	}
+	return fakeruntime.Delays{VolumeMount: new(fakeruntime.Draw), ImagePull: new(fakeruntime.Draw),
+		RunPodSandbox: of("runPodSandbox"), CreateContainer: of("createContainer"), StartContainer: of("startContainer")}
+}

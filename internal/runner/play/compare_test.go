@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/virtual"
@@ -102,16 +103,24 @@ func TestCompare(t *testing.T) {
 // TestFit checks the ranges of the delays, and their text.
 func TestFit(t *testing.T) {
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
-	n := fit([]sample{{sandbox: ms(90)}, {create: ms(12)}, {sandbox: ms(140)}, {create: ms(7) + 1}, {start: -1}})
+	n := Node{}
+	for _, took := range []struct {
+		delay string
+		time  time.Duration
+	}{{"runPodSandbox", ms(90)}, {"createContainer", ms(12)}, {"runPodSandbox", ms(140)},
+		{"createContainer", ms(7) + 1}, {"startContainer", -1}} {
+		n.add(took.delay, took.time)
+	}
 	if got := n.String(); got != "{runPodSandbox: 90ms..140ms, createContainer: 7ms..12ms}" {
 		t.Errorf("the delays are %s", got)
 	}
 	if d := n.Delays(); d.StartContainer != nil || d.RunPodSandbox.Max != ms(140) || *d.VolumeMount != *d.ImagePull {
 		t.Errorf("the delays are %+v", d)
 	}
-	m := n.merge(fit([]sample{{start: ms(50)}, {create: ms(30)}}))
-	if m.Start.Min != ms(50) || m.Create.Max != ms(30) || m.Sandbox != n.Sandbox {
-		t.Errorf("the merged delays are %s", m)
+	sandbox := n["runPodSandbox"]
+	n.merge(Node{"startContainer": fakeruntime.Exactly(ms(50)), "createContainer": fakeruntime.Exactly(ms(30))})
+	if n["startContainer"].Min != ms(50) || n["createContainer"].Max != ms(30) || n["runPodSandbox"] != sandbox {
+		t.Errorf("the merged delays are %s", n)
 	}
 }
 

@@ -243,9 +243,6 @@ func (w *world) seeEvent(at virtual.Time, e *v1.Event) {
 	}
 }
 
-// sample is how long the calls of one start of a container took, as their events show; 0: unknown.
-type sample struct{ sandbox, create, start time.Duration }
-
 // timeStart notes what an event says about the start of an instance, and returns the instance that
 // the event is about, as fakeruntime.EventInstance does.
 func (w *world) timeStart(at virtual.Time, p *pod, c *container, reason string) int {
@@ -255,18 +252,18 @@ func (w *world) timeStart(at virtual.Time, p *pod, c *container, reason string) 
 	case "Pulled":
 		c.pulled = at
 		if c.created == 0 && p.scheduled > 0 && len(p.containers) == 1 {
-			w.started = append(w.started, sample{sandbox: at.Sub(p.scheduled)})
+			w.node.add("runPodSandbox", at.Sub(p.scheduled))
 		}
 		return c.created
 	case "Created":
 		c.created++
 		c.made = at
 		if c.pulled > 0 {
-			w.started = append(w.started, sample{create: at.Sub(c.pulled)})
+			w.node.add("createContainer", at.Sub(c.pulled))
 		}
 	case "Started":
 		if c.made > 0 {
-			w.started = append(w.started, sample{start: at.Sub(c.made)})
+			w.node.add("startContainer", at.Sub(c.made))
 		}
 	}
 	return max(c.created-1, 0)

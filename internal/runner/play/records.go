@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"probesim.dev/kubelet"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -57,14 +58,6 @@ func alignStarts(records []trace.Record) {
 	}
 }
 
-// stops are the reasons of stops, by what the event Killing says
-// (pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.2, computePodActions).
-var stops = []struct{ says, reason string }{
-	{"failed liveness probe", "LivenessProbe"}, {"failed startup probe", "StartupProbe"},
-	{"definition changed", "ImageChanged"}, {"resize requires restart", "Resized"},
-	{"FailedPostStartHook", "FailedPostStartHook"},
-}
-
 // stopReason returns the reason of a stop: that of the last event about it, or else whether the pod
 // was deleted.
 func stopReason(records []trace.Record, stop *trace.Record) string {
@@ -79,11 +72,7 @@ func stopReason(records []trace.Record, stop *trace.Record) string {
 		case r.Kind == trace.PodDeleteRequested:
 			reason = "Deleted"
 		case r.Kind == trace.Event && r.Reason == "Killing" && r.Container == stop.Container:
-			for _, s := range stops {
-				if strings.Contains(r.Message, s.says) {
-					reason = s.reason
-				}
-			}
+			reason = cmp.Or(kubelet.StopReason(r.Message), reason)
 		}
 	}
 	return reason

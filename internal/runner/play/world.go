@@ -27,16 +27,17 @@ import (
 // world is a cluster as the driver of a scenario sees it. The driver, the watches and the logs take
 // turns: only the goroutine of run uses the fields.
 type world struct {
-	ctx       context.Context
-	cluster   *Cluster
-	namespace string
-	stage     manifest.Stage
-	plan      *plan.Plan
-	zero      time.Time
-	until     virtual.Time // the end of the run
-	turns     chan func()
-	end       context.CancelFunc      // ends the logs of the run
-	fail      context.CancelCauseFunc // ends all runs with an error that is none of the scenario
+	drive.World // nil: manifest.Refuse has refused what needs the other methods
+	ctx         context.Context
+	cluster     *Cluster
+	namespace   string
+	stage       manifest.Stage
+	plan        *plan.Plan
+	zero        time.Time
+	until       virtual.Time // the end of the run
+	turns       chan func()
+	end         context.CancelFunc      // ends the logs of the run
+	fail        context.CancelCauseFunc // ends all runs with an error that is none of the scenario
 
 	due       []due // by time
 	records   []trace.Record
@@ -44,16 +45,14 @@ type world struct {
 	pods      map[string]*pod   // by the name on the cluster
 	seen      map[string]object // other objects, by kind and name
 	workloads []*workload
-	started   []sample // what the starts of containers took
+	node      Node // what the starts of containers took
 }
-
-var _ drive.World = (*world)(nil)
 
 func newWorld(ctx context.Context, fail context.CancelCauseFunc, c *Cluster, namespace string, stage manifest.Stage,
 	p *plan.Plan) *world {
 	ctx, end := context.WithCancel(ctx)
 	return &world{ctx: ctx, end: end, fail: fail, cluster: c, namespace: namespace, stage: stage, plan: p,
-		turns: make(chan func(), 64), pods: map[string]*pod{}, seen: map[string]object{}}
+		turns: make(chan func(), 64), pods: map[string]*pod{}, seen: map[string]object{}, node: Node{}}
 }
 
 func (w *world) now() virtual.Time { return virtual.At(time.Since(w.zero)) }
@@ -299,24 +298,7 @@ func (w *world) AddService(s *v1.Service) error {
 	return w.failure("create Service", s.Name, w.cluster.create(w.ctx, w.namespace, played))
 }
 
-// What follows is refused before the run begins; see manifest.Refuse.
+// A rule that waits for a moment is refused, but moments occur.
 
-func (*world) SetManifest(*v1.Pod, fakeruntime.Pod) error { return errRefused }
-func (*world) RemoveManifest(string, string) error        { return errRefused }
-func (*world) KillContainer(fakeruntime.Kill) bool        { return false }
-func (*world) Occur(int)                                  {}
-func (*world) OccurIn(string, string, int)                {}
-func (*world) StopKubelet() bool                          { return false }
-func (*world) StartKubelet()                              {}
-func (*world) ShutDown() bool                             { return false }
-func (*world) PowerOff(virtual.Time)                      {}
-func (*world) SetDelays(...fakeruntime.Delays)            {}
-func (*world) SetAPIDown(bool)                            {}
-func (*world) FailCalls(fakeruntime.Fault)                {}
-func (*world) SetRuntimeHealth(fakeruntime.Health)        {}
-func (*world) StepClock(time.Duration)                    {}
-func (*world) AddEphemeralContainer(string, string, v1.EphemeralContainer, fakeruntime.ContainerConfig) error {
-	return errRefused
-}
-
-var errRefused = errors.New("this step cannot be taken on a cluster")
+func (*world) Occur(int)                   {}
+func (*world) OccurIn(string, string, int) {}

@@ -9,12 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"probesim.dev/site"
 	"probesim.dev/site/internal/pages"
@@ -30,7 +30,7 @@ func Site(root, dir string, program []byte) error {
 	files["probesim.wasm"] = program
 	files["probesim.json"] = fmt.Appendf(nil, "{\"size\": %d}\n", len(program))
 	files["sw.js"] = worker(files)
-	for _, name := range names(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		to := filepath.Join(dir, filepath.FromSlash(name))
 		err := os.MkdirAll(filepath.Dir(to), 0o755)
 		if err == nil {
@@ -76,10 +76,9 @@ func Files(root string) (map[string][]byte, error) {
 	if files["schema.json"], err = output(root, "go", "run", "./cmd/probesim", "schema"); err != nil {
 		return nil, err
 	}
-	goroot, err := output(root, "go", "env", "GOROOT")
+	goroot, err := goroot(root)
 	if err == nil {
-		name := filepath.Join(strings.TrimSpace(string(goroot)), "lib/wasm/wasm_exec.js")
-		files["wasm_exec.js"], err = os.ReadFile(name)
+		files["wasm_exec.js"], err = os.ReadFile(filepath.Join(goroot, "lib/wasm/wasm_exec.js"))
 	}
 	return files, err
 }
@@ -110,19 +109,11 @@ func answer(root string, example *pages.State) ([]byte, error) {
 	return json.Marshal(map[string]string{"stdout": string(out)})
 }
 
-func names(files map[string][]byte) (list []string) {
-	for name := range files {
-		list = append(list, name)
-	}
-	slices.Sort(list)
-	return list
-}
-
 // worker returns the service worker, which keeps these files for visits without a network. Its
 // version is that of the files.
 func worker(files map[string][]byte) []byte {
 	sum := sha256.New()
-	list := names(files)
+	list := slices.Sorted(maps.Keys(files))
 	for _, name := range list {
 		fmt.Fprintf(sum, "%s %x\n", name, sha256.Sum256(files[name]))
 	}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // rules say what the copies lack. Other rules have other copies.
@@ -40,6 +41,12 @@ func Program(root string) ([]byte, error) {
 		return nil, fmt.Errorf("go build: %w\n%s", err, text)
 	}
 	return os.ReadFile(to)
+}
+
+// goroot returns the directory of the Go installation.
+func goroot(root string) (string, error) {
+	text, err := output(root, "go", "env", "GOROOT")
+	return strings.TrimSpace(string(text)), err
 }
 
 func output(dir, name string, args ...string) ([]byte, error) {

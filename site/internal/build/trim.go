@@ -173,11 +173,11 @@ func without(source []byte, drop func(d ast.Decl, text []byte) bool) ([]byte, er
 
 // withoutTransport writes an overlay with a package net/http that cannot connect to a host.
 func withoutTransport(root, dir, overlay string) error {
-	goroot, err := output(root, "go", "env", "GOROOT")
+	goroot, err := goroot(root)
 	if err != nil {
 		return err
 	}
-	from := filepath.Join(strings.TrimSpace(string(goroot)), "src")
+	from := filepath.Join(goroot, "src")
 	transport, err := os.ReadFile(filepath.Join(from, "net/http/transport.go"))
 	if err != nil {
 		return err

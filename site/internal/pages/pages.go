@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -141,13 +142,7 @@ func (d *Docs) isFile(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-func (d *Docs) names() (list []string) {
-	for name := range d.pages {
-		list = append(list, name)
-	}
-	slices.Sort(list)
-	return list
-}
+func (d *Docs) names() []string { return slices.Sorted(maps.Keys(d.pages)) }
 
 // place returns the path of a file among the documentation of the site: docs/check.md is
 // check.html, and a README is the index of its directory.

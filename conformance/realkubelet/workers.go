@@ -1,7 +1,10 @@
 package realkubelet
 
 import (
+	"bytes"
 	"reflect"
+	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,12 +14,46 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/prober/results"
 	"k8s.io/kubernetes/pkg/kubelet/status"
 
+	"probesim.dev/conformance/kubeletapi"
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/proof/search"
 	"probesim.dev/prober"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
+
+// workers maps the goroutines of a kubelet's pod workers to their pods. It finds the pod of a call
+// about an image: such a call does not name the pod, but the pod's worker makes it on the worker's
+// goroutine.
+type workers struct {
+	conn *connection
+	pods shared[string, string] // pod UIDs by goroutine
+}
+
+// stopped reports whether the current goroutine is a pod worker of a stopped kubelet.
+func (w *workers) stopped() bool { return w.pod() != "" && w.conn.isCut() }
+
+// pod returns the UID of the pod whose worker runs on the current goroutine, or an empty string.
+func (w *workers) pod() string { return w.pods.get(goroutine()) }
+
+// watch wraps the status manager of a kubelet that does not run yet, to observe its pod workers: a
+// pod worker stores a status with each sync.
+func (w *workers) watch(k *runningKubelet) {
+	f := field(reflect.ValueOf(k.Kubelet).Elem(), "statusManager")
+	f.Set(reflect.ValueOf(kubeletapi.WatchStatus(f.Interface().(status.Manager), w.setWorker)))
+}
+
+// setWorker records that the current goroutine is the pod's worker.
+func (w *workers) setWorker(pod *v1.Pod) {
+	w.pods.set(goroutine(), string(pod.UID))
+}
+
+// goroutine returns the number of the current goroutine.
+func goroutine() string {
+	buf := make([]byte, 32)
+	fields := bytes.Fields(buf[:runtime.Stack(buf, false)]) // goroutine 7 [running]:
+	return string(fields[1])
+}
 
 // firstRuns records when each probe worker of a kubelet runs for the first time. It identifies
 // workers by goroutine: a worker starts each run by getting the status of its pod, and later probes
@@ -91,7 +128,7 @@ func (f *firstRuns) isWorker(goroutine string) bool {
 
 // set records that a worker sets a result of a container.
 func (f *firstRuns) set(probe trace.Probe, pod *v1.Pod, containerID string) {
-	f.identify(probe, pod, func(r *workerRun, container string) bool { return r.hasContainer(container, containerID) })
+	f.identify(probe, pod, func(r *workerRun, container string) bool { return idOf(r.status, container) == containerID })
 }
 
 // probed records that a worker has run its probe.
@@ -113,10 +150,7 @@ func (f *firstRuns) identify(probe trace.Probe, pod *v1.Pod, matches func(r *wor
 		return
 	}
 	for c := range podutil.Containers(&pod.Spec) {
-		spec := map[trace.Probe]*v1.Probe{
-			trace.Liveness: c.LivenessProbe, trace.Readiness: c.ReadinessProbe, trace.Startup: c.StartupProbe,
-		}[probe]
-		if spec != nil && matches(run, c.Name) {
+		if spec := podutil.ProbeOf(c, string(probe)); spec != nil && matches(run, c.Name) {
 			run.Worker = prober.WorkerName(probe, pod.Namespace+"/"+pod.Name, c.Name)
 			run.Period = time.Duration(spec.PeriodSeconds) * time.Second
 			f.turns.name(me, run.Worker)
@@ -124,16 +158,14 @@ func (f *firstRuns) identify(probe trace.Probe, pod *v1.Pod, matches func(r *wor
 	}
 }
 
-// hasContainer reports whether the worker's status has this ID for the container.
-func (r *workerRun) hasContainer(container, id string) bool {
-	for _, list := range [][]v1.ContainerStatus{r.status.ContainerStatuses, r.status.InitContainerStatuses} {
-		for i := range list {
-			if list[i].Name == container && list[i].ContainerID == id {
-				return true
-			}
+// idOf returns the ID of a container in the status of a pod, or an empty string.
+func idOf(s v1.PodStatus, container string) string {
+	for _, c := range slices.Concat(s.InitContainerStatuses, s.ContainerStatuses) {
+		if c.Name == container {
+			return c.ContainerID
 		}
 	}
-	return false
+	return ""
 }
 
 // all returns the first runs of all identified workers.
@@ -147,4 +179,70 @@ func (f *firstRuns) all() []search.FirstRun {
 		}
 	}
 	return all
+}
+
+// maxAttempts is how often the prober runs a probe that returns an error
+// (pkg/kubelet/prober/prober.go, maxProbeRetries).
+const maxAttempts = 3
+
+// probeRuns writes ProbeExecuted records. The prober immediately repeats a probe that returns an
+// error; all attempts are one run.
+type probeRuns struct {
+	recorder *recorder
+	first    *firstRuns
+
+	mu   sync.Mutex
+	runs map[probeKey]*probeRun
+}
+
+// probeKey identifies a probe of a container. Its runs do not overlap.
+type probeKey struct {
+	container string
+	probe     trace.Probe
+}
+
+type probeRun struct {
+	attempts int
+	began    virtual.Time
+	about    trace.Record // the container that the worker knows when the run begins
+}
+
+// begin records the start of an attempt, and reports whether it is a retry. The record says which
+// container the worker knows now; its status can change between two attempts.
+func (p *probeRuns) begin(key probeKey, about trace.Record) (retry bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	run := p.runs[key]
+	if run == nil {
+		run = &probeRun{began: p.recorder.now(), about: about}
+		p.runs[key] = run
+	}
+	run.attempts++
+	return run.attempts > 1
+}
+
+// end records the end of an attempt. If it is the last attempt of the run, end writes the record of
+// the run.
+func (p *probeRuns) end(key probeKey, result trace.Result, message string) {
+	run := p.ended(key, result == trace.Error)
+	if run == nil {
+		return
+	}
+	rec := run.about
+	rec.Result, rec.Message = result, message
+	rec.Kind, rec.Probe, rec.Took = trace.ProbeExecuted, key.probe, p.recorder.now().Sub(run.began)
+	p.first.probed(&rec)
+	p.recorder.add(rec)
+}
+
+// ended returns the run if it is over with this attempt, otherwise nil.
+func (p *probeRuns) ended(key probeKey, broken bool) *probeRun {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	run := p.runs[key]
+	if broken && run.attempts < maxAttempts {
+		return nil
+	}
+	delete(p.runs, key)
+	return run
 }
