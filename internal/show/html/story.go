@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/show/why"
 	"probesim.dev/trace"
@@ -15,11 +16,47 @@ import (
 type change struct {
 	Record *trace.Record
 	What   string
-	Tone   string // good, bad, warn or empty
+	Tone   document.Style
 	Cause  *trace.Record
 	Why    string
 	Chain  []why.Link // sentences from the nearest cause to the root
 	plain  bool       // has no chain
+}
+
+// addStory adds the table "What happened".
+func addStory(b *document.Body, run *report.Run) {
+	story := changes(run.Records)
+	explain(run, story)
+	story = merge(story)
+	s := b.Section(document.Section{Title: "What happened", Facts: report.Plural(len(story), "change"), Fold: true})
+	t := &document.Table{Left: 4, Head: []string{"At", "Object", "What", "Cause"}}
+	kept, left := report.TrimMiddle(story, maxRows)
+	for i, h := range kept {
+		if left > 0 && i == maxRows/2 {
+			t.Line(document.Dim, fmt.Sprintf("… %s omitted; use -o jsonl to see all", report.Plural(left, "row")))
+		}
+		t.Row(document.Cell{Text: trace.FormatTime(h.Record.T), Steps: []int64{h.Record.Step}},
+			document.Cell{Text: h.Record.Subject()}, document.Cell{Text: h.What, Style: h.Tone}, h.because())
+	}
+	s.Table(t)
+}
+
+// because returns a cell with a line for each cause.
+func (h *change) because() document.Cell {
+	if len(h.Chain) == 0 && h.Cause != nil {
+		return document.Cell{Text: trace.FormatTime(h.Cause.T) + " " + h.Why, Steps: []int64{h.Cause.Step}}
+	}
+	c := document.Cell{Text: h.Why}
+	for i, link := range h.Chain {
+		if i > 0 {
+			c.Text += "\nbecause "
+		}
+		if link.Kind == trace.Behavior {
+			link.Step = 0 // which the timeline does not have
+		}
+		c.Text, c.Steps = c.Text+printable.Text(link.Text), append(c.Steps, link.Step)
+	}
+	return c
 }
 
 // changes returns the most important changes of a run: actions from outside, starts, stops and
@@ -87,7 +124,7 @@ func merge(story []change) []change {
 	return merged
 }
 
-func opposite(a, b string) bool { return a != b && a != "" && b != "" }
+func opposite(a, b document.Style) bool { return a != b && a != document.Plain && b != document.Plain }
 
 // conditions tracks the values of conditions.
 type conditions struct {
@@ -101,15 +138,15 @@ func (t *conditions) changes(r *trace.Record) []change {
 	case trace.ContainerStarted, trace.PodAdded, trace.KubeletStarted, trace.PodRemoved:
 		return []change{{What: title}}
 	case trace.ContainerStopping, trace.KubeletStopped:
-		return []change{{What: join(title, message), Tone: "warn"}}
+		return []change{{What: join(title, message), Tone: document.Warn}}
 	case trace.ContainerExited:
-		tone := "bad"
+		tone := document.Bad
 		if r.ExitCode == 0 {
-			tone = ""
+			tone = document.Plain
 		}
 		return []change{{What: title, Tone: tone}}
 	case trace.PodDeleteRequested, trace.Step:
-		return []change{{What: join(title, printable.Text(message)), Tone: "warn"}}
+		return []change{{What: join(title, printable.Text(message)), Tone: document.Warn}}
 	case trace.StatusPatched:
 		return t.status(r)
 	case trace.LossStarted:
@@ -127,7 +164,7 @@ func (t *conditions) loss(r *trace.Record) []change {
 		return nil
 	}
 	return []change{{What: fmt.Sprintf("requests are lost (%s): %d of %d", r.Reason, r.Object.Loss.One,
-		r.Object.Loss.Of), Tone: "bad", plain: true}}
+		r.Object.Loss.Of), Tone: document.Bad, plain: true}}
 }
 
 func join(title, message string) string {
@@ -149,7 +186,7 @@ func (t *conditions) status(r *trace.Record) []change {
 			started := condition(name+" Started", c.Started)
 			started.plain = true
 			if !c.Started && c.Ready && c.State == "terminated" { // an init container has completed
-				started.Tone = ""
+				started.Tone = document.Plain
 			}
 			news = append(news, started)
 		}
@@ -158,7 +195,7 @@ func (t *conditions) status(r *trace.Record) []change {
 		}
 		if c.Reason == "CrashLoopBackOff" != t.known[key+" backoff"] {
 			if t.known[key+" backoff"] = !t.known[key+" backoff"]; t.known[key+" backoff"] {
-				news = append(news, change{What: fmt.Sprintf("%s waits: CrashLoopBackOff", name), Tone: "bad",
+				news = append(news, change{What: fmt.Sprintf("%s waits: CrashLoopBackOff", name), Tone: document.Bad,
 					plain: true})
 			}
 		}
@@ -181,7 +218,7 @@ func (t *conditions) flipped(key string, on bool) bool {
 
 func condition(name string, on bool) change {
 	if on {
-		return change{What: name + " is true", Tone: "good"}
+		return change{What: name + " is true", Tone: document.Good}
 	}
-	return change{What: name + " is false", Tone: "bad"}
+	return change{What: name + " is false", Tone: document.Bad}
 }

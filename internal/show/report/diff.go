@@ -118,7 +118,7 @@ func (d *Diff) add(b *document.Body) {
 		b.Text(plain, "Readiness, restarts, exits and numbers of probes are the same.")
 	}
 	b.Gap()
-	addNotes(b, d.Notes)
+	AddNotes(b, d.Notes)
 }
 
 func addPair(b *document.Body, from, to string, p *diff.Difference) {

@@ -84,7 +84,7 @@ func (s *DiffSummary) Write(w io.Writer, pad int, o document.Options) error {
 	line := s.kind.line(s.Scenario, pad, s.Seeds.Label(), s.facts())
 	if s.kind != noDifference {
 		line.Body = &document.Body{}
-		addNotes(line.Body, s.notes)
+		AddNotes(line.Body, s.notes)
 		line.Body.Text(plain, fmt.Sprintf("%s: seed %d, %s", firstOf[s.kind], s.seed, s.first))
 		line.Body.Command(s.replay(s.seed))
 	}
