@@ -25,7 +25,6 @@ func (c *chart) object(l *report.Lane, end virtual.Time) {
 		}
 	case "lost":
 		l.Kind = "level"
-		losses(l)
 	case "level":
 		l.Bars = slices.DeleteFunc(l.Bars, func(b report.Bar) bool { return b.Value == 0 })
 	}
@@ -92,38 +91,4 @@ func valueAt(list []history.Level, t virtual.Time) history.Level {
 		}
 	}
 	return last
-}
-
-// losses shows how many requests a second are lost, and at once. Losses of several pods at one time
-// share a bar.
-func losses(l *report.Lane) {
-	var edges []virtual.Time
-	for _, loss := range l.Losses {
-		edges = append(edges, loss.From, loss.To)
-	}
-	slices.Sort(edges)
-	edges = slices.Compact(edges)
-	var bars []report.Bar
-	most := 0.0
-	for i := 0; i+1 < len(edges); i++ {
-		b := report.Bar{From: edges[i], To: edges[i+1], State: "lost"}
-		for _, loss := range l.Losses {
-			if loss.From <= b.From && loss.To >= b.To {
-				b.Part, b.Record = b.Part+loss.Rate, loss.Record
-			}
-		}
-		if b.Part > 0 {
-			b.Text = fmt.Sprintf("%.0f/s", b.Part)
-			bars, most = append(bars, b), max(most, b.Part)
-		}
-	}
-	for i := range bars {
-		bars[i].Part /= most
-	}
-	l.Bars = bars
-	for _, loss := range l.Losses {
-		if loss.From == loss.To {
-			l.Records = append(l.Records, loss.Record)
-		}
-	}
 }

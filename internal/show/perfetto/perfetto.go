@@ -74,7 +74,7 @@ func NewWriter(w io.Writer) *Writer {
 
 // Add writes a run. If several is true, the names of its processes contain the run.
 func (w *Writer) Add(run *report.Run, several bool) error {
-	m := &maker{writer: w, run: run, places: map[int64]place{}, starts: map[int64]bool{}}
+	m := &maker{writer: w, run: run, places: map[int64]place{}}
 	if several {
 		m.prefix = run.Scenario + " " + run.Kubernetes
 		if run.Seed != nil {

@@ -180,7 +180,7 @@ func TestWriter(t *testing.T) {
 	for _, want := range []string{
 		`{"ph":"M","name":"process_name","pid":`, `"args":{"name":"s v1.37 seed 4: web"}`,
 		`"args":{"name":"app liveness"}`,
-		`"name":"success","cat":"probe","pid":3,"tid":7,"ts":4999999.999,"dur":20000.001,`,
+		`"name":"success","cat":"probe","pid":3,"tid":8,"ts":4999999.999,"dur":20000.001,`,
 		`"name":"failure","cat":"probe",`, `"message":"\u003c\"\\xff\u003e"`, `"name":"container exited with 137"`,
 		`"name":"container started: restart 1"`,
 	} {

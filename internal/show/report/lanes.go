@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -49,7 +50,7 @@ type Bar struct {
 	Below float64 `json:"below,omitempty"`
 
 	Record *trace.Record `json:"-"`
-	Value  int           `json:"-"` // of a level
+	Value  int           `json:"-"` // of a level, or of lost requests a second
 }
 
 // Lanes returns the lanes of the node, of Deployments and of Services: how many pods are Ready, are
@@ -84,8 +85,7 @@ func Lanes(h *history.History) []*Lane {
 		for _, r := range s.Routers {
 			all = append(all, levelLane(printable.Text(r.Name), name, r.Targets, h.End))
 			if len(r.Losses) > 0 {
-				all = append(all, &Lane{Label: fmt.Sprintf("lost %.0f", r.Lost()), Of: name, Kind: "lost", Depth: 1,
-					Pod: -1, Losses: r.Losses})
+				all = append(all, lossLane(r, name))
 			}
 		}
 	}
@@ -117,6 +117,37 @@ func levelLane(label, of string, levels []history.Level, end virtual.Time) *Lane
 			l.Bars = append(l.Bars, Bar{From: v.At, To: to, State: "level", Text: strconv.Itoa(v.Value), Value: v.Value,
 				Part: float64(v.Value) / float64(most), Record: v.Record})
 		}
+	}
+	return l
+}
+
+// lossLane shows how many requests a second are lost, and marks of those that are lost at once. Losses
+// of several pods at one time share a bar.
+func lossLane(r *history.Router, of string) *Lane {
+	l := &Lane{Label: fmt.Sprintf("lost %.0f", r.Lost()), Of: of, Kind: "lost", Depth: 1, Pod: -1, Losses: r.Losses}
+	var edges []virtual.Time
+	for _, loss := range l.Losses {
+		if edges = append(edges, loss.From, loss.To); loss.From == loss.To {
+			l.Records = append(l.Records, loss.Record)
+		}
+	}
+	slices.Sort(edges)
+	edges = slices.Compact(edges)
+	most := 0.0
+	for i := range len(edges) - 1 {
+		b := Bar{From: edges[i], To: edges[i+1], State: "lost"}
+		for _, loss := range l.Losses {
+			if loss.From <= b.From && loss.To >= b.To {
+				b.Part, b.Record = b.Part+loss.Rate, loss.Record
+			}
+		}
+		if b.Part > 0 {
+			b.Text, b.Value, most = fmt.Sprintf("%.0f/s", b.Part), int(math.Round(b.Part)), max(most, b.Part)
+			l.Bars = append(l.Bars, b)
+		}
+	}
+	for i := range l.Bars {
+		l.Bars[i].Part /= most
 	}
 	return l
 }
