@@ -12,11 +12,12 @@ import (
 
 // maker collects the events of one run.
 type maker struct {
-	writer *Writer
 	run    *report.Run
 	prefix string
 	zero   virtual.Time // start of the file: t=0, or the first record if that is earlier
 	end    virtual.Time
+
+	last, flows int // numbers of a process or thread, and of a flow
 
 	process   int    // of the lane
 	container string // of the lane
@@ -61,7 +62,7 @@ func (m *maker) lane(l *report.Lane) {
 	name := l.Label
 	switch {
 	case l.Depth == 0 && (l.Kind != "kubelet" || m.process == 0):
-		m.process = m.writer.number()
+		m.process = m.number()
 		m.name("process", m.process, 0, m.prefix+l.Of)
 	case l.Kind == "life":
 		m.container = l.Label
@@ -183,8 +184,13 @@ func (m *maker) counter(name string, at virtual.Time, value int) {
 		Args: &args{Value: &value}})
 }
 
+func (m *maker) number() int {
+	m.last++
+	return m.last
+}
+
 func (m *maker) thread(name string) int {
-	thread := m.writer.number()
+	thread := m.number()
 	m.name("thread", m.process, thread, name)
 	return thread
 }
@@ -235,9 +241,9 @@ func (m *maker) flow(r *trace.Record) {
 		(cause.Kind == trace.ContainerStarted || cause.Probe == trace.Startup && cause.Result == trace.Success) {
 		return
 	}
-	m.writer.flows++
+	m.flows++
 	e := event{Phase: "s", Name: "cause", Category: "cause", Process: from.process, Thread: from.thread,
-		Time: micros(from.at.Sub(m.zero)), ID: m.writer.flows}
+		Time: micros(from.at.Sub(m.zero)), ID: m.flows}
 	m.events = append(m.events, e)
 	e.Phase, e.Bind, e.Process, e.Thread, e.Time = "f", "e", to.process, to.thread,
 		micros(max(from.at, to.at).Sub(m.zero))
