@@ -47,7 +47,7 @@ func newExplore() *cobra.Command {
 	help := fmt.Sprintf(exploreHelp, policyHelp(), invariantHelp())
 	cmd := newCommand("explore FILE...", "Find the outcomes that a scenario can have", help, exploreExamples,
 		someFiles("explore requires a scenario file or directory"),
-		func(cmd *cobra.Command, args []string) error { return exploreFiles(cmd, args, o) })
+		o.exploreFiles)
 	flags := cmd.Flags()
 	addOutput(cmd, &o.output, "text", []string{"text", "json", "html"})
 	o.add(cmd, "run", "kubernetes", "parallel", "max-memory")
@@ -167,7 +167,7 @@ type exploration struct {
 	data    []byte // of the scenario file; nil if it came from stdin
 }
 
-func exploreFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
+func (o *exploreOptions) exploreFiles(cmd *cobra.Command, paths []string) error {
 	if err := errors.Join(o.search.Validate(), invariants.Options{Off: o.off}.Validate()); err != nil {
 		return usageError{err}
 	}

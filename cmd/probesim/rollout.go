@@ -39,15 +39,7 @@ func newRollout() *cobra.Command {
 	cmd := newCommand("rollout MANIFEST...", "Show what a rollout loses, how long it takes and what helps", rolloutHelp,
 		rolloutExamples,
 		someFiles("rollout requires a manifest: a file, a directory, or - for stdin"),
-		func(cmd *cobra.Command, args []string) error {
-			if err := o.checkFlags(cmd); err != nil {
-				return err
-			}
-			if _, err := o.configure(cmd); err != nil {
-				return err
-			}
-			return rollOut(cmd, args, o)
-		})
+		o.rollOut)
 	flags := cmd.Flags()
 	addOutput(cmd, &o.output, "table", reportOutputs)
 	addVersions(cmd, &o.versions, "The Kubernetes `version`, for example v1.36", "the newest")
@@ -216,7 +208,13 @@ func (o *rolloutFlags) options(ctx context.Context, cmd *cobra.Command) (r rollo
 	return r, nil
 }
 
-func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
+func (o *rolloutFlags) rollOut(cmd *cobra.Command, paths []string) error {
+	if err := o.checkFlags(cmd); err != nil {
+		return err
+	}
+	if _, err := o.configure(cmd); err != nil {
+		return err
+	}
 	ctx, cancel := within(cmd.Context(), cmp.Or(o.limit, rollout.Never))
 	defer cancel()
 	options, err := o.options(ctx, cmd)

@@ -40,9 +40,7 @@ type runOptions struct {
 func newRun() *cobra.Command {
 	var o runOptions
 	cmd := newCommand("run PATH...", "Run scenarios and check their expectations", runHelp, runExamples,
-		someFiles("run requires a scenario file or directory"), func(cmd *cobra.Command, args []string) error {
-			return runFiles(cmd, args, o)
-		})
+		someFiles("run requires a scenario file or directory"), o.runFiles)
 	addOutput(cmd, &o.output, "", runner.Formats())
 	o.add(cmd, "run", "kubernetes", "seed", "delays", "until", "keep-going", "parallel", "max-memory", "verbose")
 	flags := cmd.Flags()
@@ -177,7 +175,7 @@ const runExamples = `  # Draw the timeline of a scenario
   # Write the observed values into the expectations
   probesim run web.yaml --update`
 
-func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
+func (o *runOptions) runFiles(cmd *cobra.Command, paths []string) error {
 	if err := o.checkFlags(cmd, paths); err != nil {
 		return err
 	}
@@ -200,11 +198,11 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 		return withInvalid(err, invalid)
 	}
 	if o.update {
-		if err := updateFiles(cmd, jobs, o); err != nil {
+		if err := o.updateFiles(cmd, jobs); err != nil {
 			return err
 		}
 		o.update = false
-		return runFiles(cmd, paths, o) // with the updated files
+		return o.runFiles(cmd, paths) // with the updated files
 	}
 	if err := o.also.check(cmd.Context()); err != nil {
 		return withInvalid(err, invalid)
@@ -302,7 +300,7 @@ func (o *runOptions) checkUpdate(paths []string) error {
 
 // updateFiles runs the jobs and writes the observations into their files: into all files, or into
 // none if there is an error.
-func updateFiles(cmd *cobra.Command, jobs []*runner.Job, o runOptions) error {
+func (o *runOptions) updateFiles(cmd *cobra.Command, jobs []*runner.Job) error {
 	seen, err := runner.Observe(cmd.Context(), jobs, pool.Options{Parallel: o.parallel}, cmd.ErrOrStderr())
 	switch {
 	case err != nil:

@@ -38,12 +38,7 @@ func newTune() *cobra.Command {
 	var o tuneOptions
 	cmd := newCommand("tune MANIFEST... --require REQUIREMENTS", "Find settings that meet requirements", tuneHelp,
 		tuneExamples, someFiles("tune requires a manifest: a file, a directory, or - for stdin"),
-		func(cmd *cobra.Command, args []string) error {
-			if _, err := o.configure(cmd); err != nil {
-				return err
-			}
-			return tuneManifests(cmd, args, o)
-		})
+		o.tune)
 	cmd.Flags().BoolVar(&o.details, "details", false,
 		"Also show the check before and after the changes.")
 	addFlag(cmd, &o.margin, "margin", "20%", "By which `share` limits exceed what is required, such as 20% or 0%. "+
@@ -116,7 +111,10 @@ type tuned struct {
 	rollouts   *rollout.Tuning
 }
 
-func tuneManifests(cmd *cobra.Command, paths []string, o tuneOptions) error {
+func (o *tuneOptions) tune(cmd *cobra.Command, paths []string) error {
+	if _, err := o.configure(cmd); err != nil {
+		return err
+	}
 	o.runs = slices.ContainsFunc(o.require, require.Requirement.AboutRollout)
 	options, err := o.options()
 	if err != nil {
@@ -131,16 +129,16 @@ func tuneManifests(cmd *cobra.Command, paths []string, o tuneOptions) error {
 		return err
 	}
 	if t.changed = t.files; containers {
-		if err := t.tuneContainers(cmd, &o, &options); err != nil {
+		if err := t.tuneContainers(cmd, o, &options); err != nil {
 			return err
 		}
 	}
 	if len(options.Rollouts) > 0 {
-		if err := t.tuneRollouts(cmd, &o); err != nil {
+		if err := t.tuneRollouts(cmd, o); err != nil {
 			return err
 		}
 	}
-	if err := t.write(cmd, options, &o); err != nil {
+	if err := t.write(cmd, options, o); err != nil {
 		return err
 	}
 	if t.containers != nil && t.containers.Problems() {
