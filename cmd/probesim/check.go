@@ -178,13 +178,7 @@ const checkExamples = `  # Check a manifest
   probesim check --explain no-startup-probe
 
   # Fail in CI unless the settings meet requirements
-  probesim check deploy/ --require 'start>=70s, stall>=15s, detect<=45s'
-
-  # Does container app exit in time? It takes 3 to 8 s after SIGTERM
-  probesim check deployment.yaml --stop app=3s..8s
-
-  # Take the worst of several versions of Kubernetes, on slow nodes
-  probesim check deployment.yaml --kubernetes v1.34.. --delays slow`
+  probesim check deploy/ --require 'start>=70s, stall>=15s, detect<=45s'`
 
 // addFlags adds the flags that say what is checked, and for which nodes.
 func (o *manifestFlags) addFlags(cmd *cobra.Command, outputs []string) {

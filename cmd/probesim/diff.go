@@ -56,10 +56,7 @@ const diffExamples = `  # Compare the oldest and the newest version
   probesim diff web.yaml --kubernetes v1.34,v1.37 --seed 1..100
 
   # Compare the versions with a manifest whose app starts slowly
-  probesim diff deployment.yaml --app 'start 45s..70s'
-
-  # Compare all scenarios of a directory whose name contains "restart"
-  probesim diff scenarios/ --run restart`
+  probesim diff deployment.yaml --app 'start 45s..70s'`
 
 func (o *runOptions) diff(cmd *cobra.Command, paths []string) error {
 	defer watchMemory(cmd, o.Memory)()

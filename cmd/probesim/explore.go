@@ -117,12 +117,6 @@ const exploreExamples = `  # Find the outcomes of a scenario
   # Repeat the run of a witness, and draw its timeline
   probesim replay witnesses/web-5d194352082d.json
 
-  # Restart the kubelet at each instant, and nothing else
-  probesim explore web.yaml --policy canonical,restarts
-
-  # Search longer
-  probesim explore web.yaml --runs 100000 --time 10m
-
   # Explore on three machines, and join what they found
   probesim explore web.yaml --shard 0/3 -o json > 0.json
   probesim merge 0.json 1.json 2.json`

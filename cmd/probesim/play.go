@@ -109,9 +109,6 @@ const playExamples = `  # Play a scenario on the current cluster
   # In a namespace that you may use, without a question
   probesim play web.yaml -n team-a --yes
 
-  # Read the manifests first
-  probesim play web.yaml --print
-
   # Remove what an earlier play has left
   probesim play --clean`
 

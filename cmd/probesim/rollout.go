@@ -138,14 +138,8 @@ const rolloutExamples = `  # Does a restart lose requests?
   # Behind a load balancer of AWS with IP targets
   probesim rollout web.yaml --router alb-ip
 
-  # From the templates of another file
-  probesim rollout new.yaml --from old.yaml
-
   # Draw the worst run, with the seed that the report names
   probesim rollout web.yaml --rps 200 --seed 17
-
-  # A page to share
-  probesim rollout web.yaml --rps 200 -o html > rollout.html
 
   # Fail in CI if a request is lost
   probesim rollout web.yaml --require 'lost<=0, replicas>=3, takes<=5m'`

@@ -133,29 +133,14 @@ Exit codes:
 const runExamples = `  # Draw the timeline of a scenario
   probesim run web.yaml
 
-  # Draw ten seconds of it
-  probesim run web.yaml --from 40s --until 50s
-
   # Check all scenarios of a directory in CI
   probesim run scenarios/ -o junit > junit.xml
 
   # Write a page for the browser
   probesim run web.yaml --also html=web.html
 
-  # Write a picture for a postmortem, with the clock times of the incident
-  probesim run web.yaml -o svg --zero 14:03:10 > web.svg
-
   # Run a scenario with 100 seeds, and summarize the runs
   probesim run web.yaml --seed 1..100
-
-  # Print a line for each of them
-  probesim run web.yaml --seed 1..100 -o lines
-
-  # Allow more memory for a scenario with many pods
-  probesim run node.yaml --max-memory 12GB
-
-  # Run a scenario that another command writes
-  sed 's/for: 20s/for: 30s/' web.yaml | probesim run -
 
   # Run a manifest: its app starts slowly, and freezes now and then
   probesim run web.yaml --app 'start 45s..70s' --app 'stall 12s every 10m'
@@ -163,14 +148,8 @@ const runExamples = `  # Draw the timeline of a scenario
   # Roll a Deployment out under traffic to its Service
   probesim run web.yaml --app 'start 8s..15s' --app 'rollout at 2m'
 
-  # Run it 100 times, on nodes with other delays each
-  probesim run web.yaml --app 'start 45s..70s' --seed 1..100 --delays typical
-
   # Run one scenario of a file
   probesim run web.yaml --run '^slow-start$'
-
-  # Print the trace, with internal records
-  probesim run web.yaml -o jsonl --verbose
 
   # Write the observed values into the expectations
   probesim run web.yaml --update`

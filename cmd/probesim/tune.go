@@ -98,10 +98,7 @@ const tuneExamples = `  # Find settings for a program that takes up to 70 s to s
 
   # Apply the settings to the cluster
   probesim tune deployment.yaml --require 'start>=70s' -o patch > patch.yaml
-  kubectl patch deployment orders --patch-file patch.yaml
-
-  # Change the manifest
-  probesim tune deployment.yaml --require 'start>=70s' -o yaml > new.yaml`
+  kubectl patch deployment orders --patch-file patch.yaml`
 
 // tuned is what tune finds. The changes for rollouts come on top of those for containers.
 type tuned struct {

@@ -101,13 +101,7 @@ const whyExamples = `  # Explain the first restart of the container
   probesim why web.yaml --app 'rollout at 2m' --lost 1
 
   # Explain the state of the pod 85 seconds into the run
-  probesim why web.yaml --at 85s
-
-  # Explain a restart of a manifest whose app starts slowly
-  probesim why deploy.yaml --app 'start 45s..70s' --restart any --seed 1..100
-
-  # Explain the state of one container
-  probesim why web.yaml --run slow --pod web-1 --container app --at 2m`
+  probesim why web.yaml --at 85s`
 
 func (o *whyOptions) why(cmd *cobra.Command, args []string) error {
 	defer watchMemory(cmd, o.run.Memory)()
