@@ -2,6 +2,7 @@ package html
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -45,7 +46,7 @@ type span struct {
 }
 
 // series stands for consecutive equal probe runs or events. The page contains only the first and
-// the last. Last and Count are 0 if the lane ends before the series.
+// the last.
 type series struct {
 	First int64 `json:"first"`
 	Last  int64 `json:"last"`
@@ -80,7 +81,15 @@ func newChart(run *report.Run, room int) (*chart, []string) {
 	for i, p := range h.Pods {
 		lanes = append(lanes, podLanes(p, i, h.End)...)
 	}
-	notes := limit(lanes, h.End, room)
+	notes := limit(lanes, room)
+	if n := size(lanes); n > room && len(run.Records) > room {
+		short := *run
+		short.Records = run.Records[:int(int64(len(run.Records))*int64(room)/int64(n))]
+		short.Until = short.Records[len(short.Records)-1].T
+		c, _ = newChart(&short, room)
+		return c, []string{fmt.Sprintf("The timeline ends at %s, because the run is too large for one page. To see "+
+			"everything, use a shorter --until, fewer pods, or -o jsonl.", trace.FormatTime(c.To))}
+	}
 	c.Lanes = append(c.Lanes, lanes...)
 	c.flags(run.Expectations)
 	c.gather(run.Records, run.Why)

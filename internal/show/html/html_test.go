@@ -152,7 +152,7 @@ func TestBigRuns(t *testing.T) {
 	}{
 		{"all", 3, 10_000, 2, nil},
 		{"counted", 2, 50_000, 10_000, []string{"99,970 of them are only counted"}},
-		{"cut", 8, 10_000, 2, []string{"The lanes end at 2h"}},
+		{"cut", 8, 10_000, 2, []string{"The timeline ends at 2h"}},
 	} {
 		run := big(test.pods, test.seconds, test.fails)
 		page := write(t, run)

@@ -41,11 +41,6 @@ class Chart {
     }));
   }
 
-  cutOf(lane) {
-    const cut = lane.bars.find((bar) => bar.state === 'cut');
-    return cut ? cut.from : this.data.to;
-  }
-
   frame() {
     const button = (text, label, act) => {
       const b = html('button', {type: 'button', 'aria-label': label, title: label}, text);
