@@ -75,7 +75,7 @@ func newChart(run *report.Run, room int) (*chart, []string) {
 		c.From = min(c.From, run.Records[0].T)
 	}
 	for _, l := range report.Lanes(h) {
-		c.object(l, h.End)
+		c.object(l)
 	}
 	var lanes []*lane
 	for i, p := range h.Pods {
@@ -94,6 +94,23 @@ func newChart(run *report.Run, room int) (*chart, []string) {
 	c.flags(run.Expectations)
 	c.gather(run.Records, run.Why)
 	return c, notes
+}
+
+// object adds a lane of the node, or of a Deployment or a Service.
+func (c *chart) object(l *report.Lane) {
+	switch l.Kind {
+	case "kubelet":
+		for i := range l.Bars {
+			b := &l.Bars[i]
+			if b.State = map[string]string{"yes": "up", "no": "down"}[b.State]; b.State == "down" {
+				c.Down = append(c.Down, span{b.From, b.To})
+			}
+		}
+	case "set", "wanted", "lost", "level":
+		l.Kind = "level"
+		l.Bars = slices.DeleteFunc(l.Bars, func(b report.Bar) bool { return b.Part == 0 })
+	}
+	c.Lanes = append(c.Lanes, &lane{Lane: l})
 }
 
 // podLanes returns the lanes of a pod, numbered, and one of the exits of all containers, which a

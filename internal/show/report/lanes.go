@@ -27,15 +27,14 @@ type Lane struct {
 	Bars   []Bar    `json:"bars,omitempty"`
 	Labels []string `json:"labels,omitempty"` // of the marks, if any
 
-	Records  []*trace.Record    `json:"-"` // of the marks
-	Marks    []history.Mark     `json:"-"` // actions from outside
-	Actions  []history.Action   `json:"-"`
-	History  *history.Container `json:"-"` // of a life
-	Workload *history.Workload  `json:"-"` // of an object
-	Wanted   []history.Level    `json:"-"` // of a level: less is a warning
-	Losses   []history.Loss     `json:"-"` // of requests
-	Empty    string             `json:"-"` // why there are no bars
-	From     virtual.Time       `json:"-"` // where that stands
+	Records []*trace.Record    `json:"-"` // of the marks
+	Marks   []history.Mark     `json:"-"` // actions from outside
+	Actions []history.Action   `json:"-"`
+	History *history.Container `json:"-"` // of a life
+	Wanted  []history.Level    `json:"-"` // of a level: less is a warning
+	Losses  []history.Loss     `json:"-"` // of requests
+	Empty   string             `json:"-"` // why there are no bars
+	From    virtual.Time       `json:"-"` // where that stands
 }
 
 // Bar is a state during a span.
@@ -45,9 +44,7 @@ type Bar struct {
 	State string       `json:"state"`
 	Text  string       `json:"text,omitempty"`
 	Step  int64        `json:"step,omitempty"` // of the record that started it, or 0
-	// Part is the height of a level, and Below where it begins, as parts of the lane.
-	Part  float64 `json:"part,omitempty"`
-	Below float64 `json:"below,omitempty"`
+	Part  float64      `json:"part,omitempty"` // height of a level, as a part of the lane
 
 	Record *trace.Record `json:"-"`
 	Value  int           `json:"-"` // of a level, or of lost requests a second
@@ -66,24 +63,24 @@ func Lanes(h *history.History) []*Lane {
 	}
 	for _, w := range h.Workloads {
 		name := printable.Text(trace.PodName(w.Name))
-		all = append(all, &Lane{Label: name, Of: "Deployment " + name, Kind: "object", Pod: -1, Workload: w})
+		all = append(all, &Lane{Label: name, Of: "Deployment " + name, Kind: "object", Pod: -1})
+		ready := levelLane(readyLabel(w), name, w.Ready, 1, h.End)
+		ready.Kind, ready.Wanted = "wanted", w.Desired
 		for _, s := range w.ReplicaSets {
 			if len(w.ReplicaSets) > 1 {
-				set := levelLane(printable.Text(trace.PodName(s.Name)), name, s.Ready, h.End)
+				set := levelLane(printable.Text(trace.PodName(s.Name)), name, s.Ready, greatest(w.Ready), h.End)
 				set.Kind = "set"
 				all = append(all, set)
 			}
 		}
-		ready := levelLane(readyLabel(w), name, w.Ready, h.End)
-		ready.Kind, ready.Wanted = "wanted", w.Desired
 		all = append(all, ready)
 	}
 	for _, s := range h.Services {
 		name := printable.Text(trace.PodName(s.Name))
 		all = append(all, &Lane{Label: "service " + name, Of: "Service " + name, Kind: "object", Pod: -1},
-			levelLane("endpoints", name, s.Endpoints, h.End))
+			levelLane("endpoints", name, s.Endpoints, 1, h.End))
 		for _, r := range s.Routers {
-			all = append(all, levelLane(printable.Text(r.Name), name, r.Targets, h.End))
+			all = append(all, levelLane(printable.Text(r.Name), name, r.Targets, 1, h.End))
 			if len(r.Losses) > 0 {
 				all = append(all, lossLane(r, name))
 			}
@@ -101,13 +98,11 @@ func readyLabel(w *history.Workload) string {
 	return fmt.Sprintf("Ready %d/%d", w.Ready[len(w.Ready)-1].Value, w.Desired[len(w.Desired)-1].Value)
 }
 
-// levelLane shows a number as the height of a bar.
-func levelLane(label, of string, levels []history.Level, end virtual.Time) *Lane {
+// levelLane shows a number as the height of a bar, in relation to the greatest number of the lane or
+// of another one.
+func levelLane(label, of string, levels []history.Level, most int, end virtual.Time) *Lane {
 	l := &Lane{Label: label, Of: of, Kind: "level", Depth: 1, Pod: -1}
-	most := 1
-	for _, v := range levels {
-		most = max(most, v.Value)
-	}
+	most = max(most, greatest(levels))
 	for i, v := range levels {
 		to := end
 		if i+1 < len(levels) {
@@ -119,6 +114,13 @@ func levelLane(label, of string, levels []history.Level, end virtual.Time) *Lane
 		}
 	}
 	return l
+}
+
+func greatest(levels []history.Level) (most int) {
+	for _, v := range levels {
+		most = max(most, v.Value)
+	}
+	return most
 }
 
 // lossLane shows how many requests a second are lost, and marks of those that are lost at once. Losses

@@ -51,7 +51,7 @@ function describeGroup(chart, lane, first, end) {
 
 const stateNames = {yes: 'true', no: 'false', up: 'running', down: 'down', killing: 'stop pending: preStop hook, or other containers first',
   running: 'running', stopping: 'stopping: between the stop signal and the exit', waiting: 'waiting', terminated: 'terminated',
-  unknown: 'not recorded', window: 'applies:', busy: 'in progress:', level: '', set0: 'pods Ready', set1: 'pods Ready', set2: 'pods Ready', set3: 'pods Ready', lost: 'lost:'};
+  unknown: 'not recorded', window: 'applies:', busy: 'in progress:', level: '', lost: 'lost:'};
 
 function describeBar(chart, lane, bar) {
   const parts = [html('p', {}, html('b', {}, lane.of + (lane.label !== lane.of && lane.kind !== 'life' ? ' ' + lane.label : '')), ' ', stateNames[bar.state] ?? bar.state, bar.text && bar.state !== 'cut' ? ' ' + bar.text : ''),

@@ -49,7 +49,7 @@ function drawBars(chart, lane, y) {
 function drawBar(lane, bar, i, x, width, mid) {
   const attributes = {class: 'b-' + bar.state, 'data-bar': i};
   if (bar.part) {
-    const room = heights[lane.kind] - 4, height = Math.max(bar.part * room, 1), bottom = mid + room / 2 - (bar.below || 0) * room;
+    const room = heights[lane.kind] - 4, height = Math.max(bar.part * room, 1), bottom = mid + room / 2;
     return svg('rect', {...attributes, x, width, y: bottom - height, height});
   }
   const tall = {running: 18, killing: 18, stopping: 18}[bar.state];
