@@ -62,16 +62,7 @@ func newCheck() *cobra.Command {
 				return cobra.NoArgs(cmd, args)
 			}
 			return someFiles("check requires a manifest: a file, a directory, or - for stdin")(cmd, args)
-		}, func(cmd *cobra.Command, args []string) error {
-			if o.explain != "" {
-				return o.explainFinding(cmd)
-			}
-			ignores, err := o.configure(cmd)
-			if err != nil {
-				return err
-			}
-			return checkManifests(cmd, args, o, ignores)
-		})
+		}, o.check)
 	flags := cmd.Flags()
 	addChoice(cmd, &o.failOn, "fail-on", "error", "Exit with 1 if there is a finding of this `severity` or a worse "+
 		"one: error, warning or note; none never does.", []string{"none", "error", "warning", "note"})
@@ -187,13 +178,7 @@ const checkExamples = `  # Check a manifest
   probesim check --explain no-startup-probe
 
   # Fail in CI unless the settings meet requirements
-  probesim check deploy/ --require 'start>=70s, stall>=15s, detect<=45s'
-
-  # Does container app exit in time? It takes 3 to 8 s after SIGTERM
-  probesim check deployment.yaml --stop app=3s..8s
-
-  # Take the worst of several versions of Kubernetes, on slow nodes
-  probesim check deployment.yaml --kubernetes v1.34.. --delays slow`
+  probesim check deploy/ --require 'start>=70s, stall>=15s, detect<=45s'`
 
 // addFlags adds the flags that say what is checked, and for which nodes.
 func (o *manifestFlags) addFlags(cmd *cobra.Command, outputs []string) {
@@ -220,6 +205,16 @@ func addRequire(cmd *cobra.Command, list *[]require.Requirement, usage string) {
 	addFlag(cmd, list, "require", "", usage+" You can repeat this flag.", parse)
 }
 
+// configured returns the options of a check, after those that the configuration sets.
+func (o *manifestFlags) configured(cmd *cobra.Command) (c check.Options, err error) {
+	ignores, err := o.configure(cmd)
+	if err == nil {
+		c, err = o.options()
+	}
+	c.Ignore = ignores
+	return c, err
+}
+
 // options returns the options of a check.
 func (o *manifestFlags) options() (c check.Options, err error) {
 	c = check.Options{Delays: o.delays, Profiles: profiles(o.versions), AllowAnnotations: o.allow,
@@ -241,7 +236,7 @@ func (o *checkOptions) prepare(cmd *cobra.Command, paths []string) (options chec
 	if err = cmp.Or(err, o.also.ignored(cmd)); err != nil {
 		return options, nil, err
 	}
-	if options, err = o.options(); err != nil {
+	if options, err = o.configured(cmd); err != nil {
 		return options, nil, err
 	}
 	if options.Baseline, err = readReport(cmd, "--baseline", o.baseline); err != nil {
@@ -270,12 +265,14 @@ func (o *manifestFlags) annotate(cmd *cobra.Command, err error) error {
 	return err
 }
 
-func checkManifests(cmd *cobra.Command, paths []string, o checkOptions, ignores []check.Ignore) error {
+func (o *checkOptions) check(cmd *cobra.Command, paths []string) error {
+	if o.explain != "" {
+		return o.explainFinding(cmd)
+	}
 	options, files, err := o.prepare(cmd, paths)
 	if err != nil {
 		return err
 	}
-	options.Ignore = ignores
 	r, err := runCheck(cmd, files, listed(files), options, o.parallel)
 	if err != nil && !(o.allowEmpty && errors.Is(err, errNoWorkload)) {
 		return o.annotate(cmd, err)

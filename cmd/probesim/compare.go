@@ -33,13 +33,7 @@ func newCompare() *cobra.Command {
 	var o compareOptions
 	cmd := newCommand("compare BEFORE AFTER", "Compare the probe settings of two manifests", compareHelp,
 		compareExamples, o.checkArgs,
-		func(cmd *cobra.Command, args []string) error {
-			ignores, err := o.configure(cmd)
-			if err != nil {
-				return err
-			}
-			return compareManifests(cmd, args, o, ignores)
-		})
+		o.compare)
 	flags := cmd.Flags()
 	flags.StringVar(&o.beforeRef, "before-ref", "",
 		"Compare with the same file or directory at this git `ref`, such as main or HEAD~1.")
@@ -112,12 +106,11 @@ func (o *compareOptions) checkArgs(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-func compareManifests(cmd *cobra.Command, paths []string, o compareOptions, ignores []check.Ignore) error {
-	options, err := o.options()
+func (o *compareOptions) compare(cmd *cobra.Command, paths []string) error {
+	options, err := o.configured(cmd)
 	if err != nil {
 		return err
 	}
-	options.Ignore = ignores
 	if o.run.Seeds != nil && o.scenario == "" {
 		return usage("--seed requires -f: the check of a manifest has no seeds")
 	}

@@ -17,9 +17,7 @@ func newCoverage() *cobra.Command {
 	var o runOptions
 	cmd := newCommand("coverage PATH...", "Show what scenarios exercise, and what they never do", coverageHelp,
 		coverageExamples, someFiles("coverage requires a scenario file or directory"),
-		func(cmd *cobra.Command, args []string) error {
-			return coverFiles(cmd, args, o)
-		})
+		o.cover)
 	addOutput(cmd, &o.output, "text", []string{"text", "json", "markdown", "html"})
 	return cmd
 }
@@ -36,7 +34,7 @@ Exit codes:
 const coverageExamples = `  # What do our scenarios miss?
   probesim coverage scenarios/`
 
-func coverFiles(cmd *cobra.Command, paths []string, o runOptions) error {
+func (o *runOptions) cover(cmd *cobra.Command, paths []string) error {
 	all, _, err := o.load(cmd, paths...)
 	if err != nil {
 		return nothing("run", err)

@@ -13,9 +13,7 @@ func newDiff() *cobra.Command {
 	var o runOptions
 	cmd := newCommand("diff PATH...", "Compare runs of scenarios with several Kubernetes versions", diffHelp,
 		diffExamples, someFiles("diff requires a scenario file or directory"),
-		func(cmd *cobra.Command, args []string) error {
-			return diffFiles(cmd, args, o)
-		})
+		o.diff)
 	o.add(cmd, "run", "kubernetes", "seed", "until", "keep-going", "parallel", "max-memory")
 	cmd.Flags().Lookup("kubernetes").DefValue = "the oldest and the newest"
 	addOutput(cmd, &o.output, "text", runner.DiffFormats)
@@ -58,12 +56,9 @@ const diffExamples = `  # Compare the oldest and the newest version
   probesim diff web.yaml --kubernetes v1.34,v1.37 --seed 1..100
 
   # Compare the versions with a manifest whose app starts slowly
-  probesim diff deployment.yaml --app 'start 45s..70s'
+  probesim diff deployment.yaml --app 'start 45s..70s'`
 
-  # Compare all scenarios of a directory whose name contains "restart"
-  probesim diff scenarios/ --run restart`
-
-func diffFiles(cmd *cobra.Command, paths []string, o runOptions) error {
+func (o *runOptions) diff(cmd *cobra.Command, paths []string) error {
 	defer watchMemory(cmd, o.Memory)()
 	if len(o.Versions) == 1 {
 		return usage("--kubernetes: diff requires at least two versions, not only %s; supported versions: %s",

@@ -47,7 +47,7 @@ func newExplore() *cobra.Command {
 	help := fmt.Sprintf(exploreHelp, policyHelp(), invariantHelp())
 	cmd := newCommand("explore FILE...", "Find the outcomes that a scenario can have", help, exploreExamples,
 		someFiles("explore requires a scenario file or directory"),
-		func(cmd *cobra.Command, args []string) error { return exploreFiles(cmd, args, o) })
+		o.exploreFiles)
 	flags := cmd.Flags()
 	addOutput(cmd, &o.output, "text", []string{"text", "json", "html"})
 	o.add(cmd, "run", "kubernetes", "parallel", "max-memory")
@@ -117,12 +117,6 @@ const exploreExamples = `  # Find the outcomes of a scenario
   # Repeat the run of a witness, and draw its timeline
   probesim replay witnesses/web-5d194352082d.json
 
-  # Restart the kubelet at each instant, and nothing else
-  probesim explore web.yaml --policy canonical,restarts
-
-  # Search longer
-  probesim explore web.yaml --runs 100000 --time 10m
-
   # Explore on three machines, and join what they found
   probesim explore web.yaml --shard 0/3 -o json > 0.json
   probesim merge 0.json 1.json 2.json`
@@ -167,7 +161,7 @@ type exploration struct {
 	data    []byte // of the scenario file; nil if it came from stdin
 }
 
-func exploreFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
+func (o *exploreOptions) exploreFiles(cmd *cobra.Command, paths []string) error {
 	if err := errors.Join(o.search.Validate(), invariants.Options{Off: o.off}.Validate()); err != nil {
 		return usageError{err}
 	}

@@ -239,24 +239,12 @@ func ignored(cmd *cobra.Command, why string, flags ...string) error {
 	return nil
 }
 
-// gone are flags that commands had, with what to use instead.
-var gone = map[string]string{
-	"check --witness": "a requirement that is not met prints the 'probesim run --app' command that shows it",
-	"check --row":     "a requirement that is not met prints the 'probesim run --app' command that shows it",
-	"init --rollout":  "'probesim run MANIFEST --app 'rollout at 2m' --print-scenario' prints a scenario of a rollout",
-	"shrink --trials": "--time says how long shrink searches",
-}
-
 // flagError says what is wrong with a flag, and suggests another one for an unknown one.
 func flagError(c *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
 	switch {
 	case errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1:
-		name := "--" + unknown.GetSpecifiedName()
-		if instead, was := gone[c.Name()+" "+name]; was {
-			return fmt.Errorf("%s is gone: %s", name, instead)
-		}
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		text := printable.Text(err.Error())

@@ -50,9 +50,7 @@ func newIncident() *cobra.Command {
 	var o incidentOptions
 	cmd := newCommand("incident FILE...", "Say why a pod was restarted or is not ready", incidentHelp, incidentExamples,
 		someFiles("incident requires a file with events, pods or a log, or - for stdin"),
-		func(cmd *cobra.Command, args []string) error {
-			return o.show(cmd, args)
-		})
+		o.show)
 	cmd.ValidArgsFunction = nil // files of any name
 	flags := cmd.Flags()
 	addOutput(cmd, &o.output, "text", incidentOutputs)

@@ -31,7 +31,7 @@ type initOptions struct {
 func newInit() *cobra.Command {
 	var o initOptions
 	cmd := newCommand("init -f MANIFEST", "Write a first scenario for a manifest", initHelp, initExamples, o.checkArgs,
-		func(cmd *cobra.Command, _ []string) error { return initScenario(cmd, o) })
+		o.write)
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "File with the `manifest`, or - for stdin.")
@@ -81,7 +81,7 @@ func (o *initOptions) checkArgs(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-func initScenario(cmd *cobra.Command, o initOptions) error {
+func (o *initOptions) write(cmd *cobra.Command, _ []string) error {
 	if o.output == "-" {
 		o.output = ""
 	}

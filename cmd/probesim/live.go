@@ -52,7 +52,7 @@ func newLive() *cobra.Command {
 				return errors.New("live requires a manifest, and the command of the program after --")
 			}
 			return nil
-		}, func(cmd *cobra.Command, args []string) error { return o.measure(cmd, args[0], args[1:]) })
+		}, o.measure)
 	flags := cmd.Flags()
 	addOutput(cmd, &o.output, "text", []string{"text", "json"})
 	flags.BoolVar(&o.yes, "yes", false, "Run the commands of probes and hooks in the manifest on this machine.")
@@ -129,12 +129,12 @@ const liveExamples = `  # How long does the server of a Deployment take to start
   # A node is three times slower
   probesim live deployment.yaml --slower 3 -- java -jar app.jar`
 
-func (o *liveOptions) measure(cmd *cobra.Command, manifest string, command []string) error {
-	o.Command, o.Signal = command, signals[o.signal]
+func (o *liveOptions) measure(cmd *cobra.Command, args []string) error {
+	o.Command, o.Signal = args[1:], signals[o.signal]
 	if o.logs {
 		o.Stderr = terminal.Safe(cmd.ErrOrStderr())
 	}
-	if err := o.find(cmd, manifest); err != nil {
+	if err := o.find(cmd, args[0]); err != nil {
 		return err
 	}
 	if commands := live.Commands(o.Container); len(commands) > 0 && !o.yes {

@@ -31,7 +31,7 @@ func newMeasure() *cobra.Command {
 	cmd := newCommand("measure FILE...", "Measure how long programs of a cluster take to start and stop", measureHelp,
 		measureExamples,
 		someFiles("measure requires a file with pods, or - for stdin"),
-		func(cmd *cobra.Command, args []string) error { return o.measure(cmd, args) })
+		o.measure)
 	cmd.ValidArgsFunction = nil // files of any name
 	addOutput(cmd, &o.output, "table", []string{"table", "json", "markdown", "html", "annotations", "config"})
 	addVersions(cmd, &o.versions, "Kubernetes `versions` of the kubelets, for example v1.36 or v1.34..",

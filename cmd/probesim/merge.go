@@ -19,9 +19,7 @@ func newMerge() *cobra.Command {
 	var o exploreOptions
 	cmd := newCommand("merge RESULT...", "Join the results of the parts of an exploration", mergeHelp, mergeExamples,
 		someFiles("merge requires the JSON outputs of 'probesim explore --shard'"),
-		func(cmd *cobra.Command, args []string) error {
-			return mergeFiles(cmd, args, o)
-		})
+		o.merge)
 	cmd.ValidArgsFunction = completeJSON
 	flags := cmd.Flags()
 	addOutput(cmd, &o.output, "text", []string{"text", "json"})
@@ -45,7 +43,7 @@ const mergeExamples = `  # Explore on two machines
   probesim explore web.yaml --shard 1/2 -o json > 1.json
   probesim merge 0.json 1.json`
 
-func mergeFiles(cmd *cobra.Command, paths []string, o exploreOptions) error {
+func (o *exploreOptions) merge(cmd *cobra.Command, paths []string) error {
 	if err := o.checkIgnored(cmd); err != nil {
 		return err
 	}

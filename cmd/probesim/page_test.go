@@ -234,11 +234,11 @@ func TestPageOfLibrary(t *testing.T) {
 	}
 	b := openBrowser(t, 1280, 900)
 	b.open(page(t, 0, part))
-	if runs := b.count("section.run"); runs < least {
+	if runs := b.count("section[id^=r]"); runs < least {
 		t.Fatalf("the page of the library has %d runs", runs)
 	}
 	var blank []string
-	b.eval(`(async () => { const blank = []; for (const s of document.querySelectorAll('section.run')) {
+	b.eval(`(async () => { const blank = []; for (const s of document.querySelectorAll('section[id^=r]')) {
 		location.hash = '#' + s.id; await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 		if (s.hidden || !s.querySelector('svg.lanes .m')) blank.push(s.querySelector('h2').textContent);
 	} return blank; })()`, &blank)
@@ -351,42 +351,42 @@ func TestPageOfManyRuns(t *testing.T) {
 	onlyLong(t)
 	b := openBrowser(t, 1280, 900)
 	b.open(page(t, 1, manyRuns(t)))
-	b.want(".summary", "web (3 pods)")
-	b.want(".note", "timelines of 10 of 40 runs")
-	if sections, bars := b.count("section.run"), b.count(".histogram rect"); sections != 10 || bars < 20 {
+	b.want("nav details", "web (3 pods")
+	b.want("nav > .warn", "timelines of 10 of 40 runs")
+	if sections, bars := b.count("section[id^=r]"), b.count("rect.k-span"); sections != 10 || bars < 20 {
 		t.Errorf("%d sections and %d bars of histograms", sections, bars)
 	}
 	column := func(n int) []string {
 		var list []string
-		b.eval(fmt.Sprintf(`[...document.querySelectorAll('.list tbody tr')].map((r) => r.cells[%d].textContent)`, n),
+		b.eval(fmt.Sprintf(`[...document.querySelectorAll('nav > .scroll tbody tr')].map((r) => r.cells[%d].textContent)`, n),
 			&list)
 		return list
 	}
 	if outcomes := column(0); len(outcomes) != 40 || !slices.IsSortedFunc(outcomes, func(a, b string) int {
 		return cmp.Compare(a, b)
-	}) || outcomes[0] != "failed" {
+	}) || outcomes[0] != "FAILED" {
 		t.Errorf("the list does not start with the failed runs: %q", outcomes)
 	}
 	b.shot("many", "")
-	b.click(".list th:nth-child(6) button")
-	ready := column(5)
+	b.click("nav > .scroll th:nth-child(7) button")
+	ready := column(6)
 	least := slices.Index(ready, slices.MinFunc(ready,
 		func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }))
 	if first := ready[0]; least != len(ready)-1 && ready[least] != ready[len(ready)-1] || first < ready[len(ready)-1] {
 		t.Errorf("sorted by the time to Ready: %q", ready)
 	}
-	b.click(".list th:nth-child(6) button")
+	b.click("nav > .scroll th:nth-child(7) button")
 	slices.Reverse(ready)
-	if got := column(5); !slices.Equal(got, ready) {
+	if got := column(6); !slices.Equal(got, ready) {
 		t.Errorf("sorted the other way: %q, want %q", got, ready)
 	}
 	for _, width := range []int{500, 1280} {
 		b.resize(width, 900)
 		b.settle()
 		b.shot(fmt.Sprintf("many-%d", width), "")
-		b.eval(`document.querySelector('section.run:not([hidden])').scrollIntoView()`, nil)
+		b.eval(`document.querySelector('section[id^=r]:not([hidden])').scrollIntoView()`, nil)
 		b.shot(fmt.Sprintf("many-%d-run", width), "")
-		b.eval(`document.querySelector('section.run:not([hidden]) details.block').scrollIntoView()`, nil)
+		b.eval(`document.querySelector('section[id^=r]:not([hidden]) details').scrollIntoView()`, nil)
 		b.shot(fmt.Sprintf("many-%d-story", width), "")
 		var wide int
 		if b.eval(`document.documentElement.scrollWidth`, &wide); wide > width {

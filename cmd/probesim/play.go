@@ -49,12 +49,7 @@ func newPlay() *cobra.Command {
 				return errors.New("play requires a scenario file or directory")
 			}
 			return nil
-		}, func(cmd *cobra.Command, args []string) error {
-			if o.clean {
-				return o.removeLeftovers(cmd, args)
-			}
-			return o.play(cmd, args)
-		})
+		}, o.play)
 	addOutput(cmd, &o.output, "", runner.Formats())
 	o.add(cmd, "run", "seed", "delays", "until", "keep-going", "verbose")
 	flags := cmd.Flags()
@@ -114,14 +109,14 @@ const playExamples = `  # Play a scenario on the current cluster
   # In a namespace that you may use, without a question
   probesim play web.yaml -n team-a --yes
 
-  # Read the manifests first
-  probesim play web.yaml --print
-
   # Remove what an earlier play has left
   probesim play --clean`
 
 // play plays scenarios.
 func (o *playOptions) play(cmd *cobra.Command, paths []string) error {
+	if o.clean {
+		return o.removeLeftovers(cmd, paths)
+	}
 	all, invalid, err := o.load(cmd, paths...)
 	if err != nil {
 		return nothing("played", err)

@@ -25,20 +25,7 @@ func newReplay() *cobra.Command {
 	var o runOptions
 	cmd := newCommand("replay WITNESS [WITNESS]", "Repeat the run of a witness of explore", replayHelp, replayExamples,
 		paths(1, 2, "replay requires a witness, or two to compare: files that 'probesim explore' wrote"),
-		func(cmd *cobra.Command, args []string) error {
-			if len(args) == 2 {
-				if err := ignored(cmd, "with two witnesses", "output", "verbose"); err != nil {
-					return err
-				}
-				return compareWitnesses(cmd, args, o)
-			}
-			if o.output != "jsonl" {
-				if err := ignored(cmd, "without -o jsonl", "verbose"); err != nil {
-					return err
-				}
-			}
-			return replayWitness(cmd, args[0], o)
-		})
+		o.replay)
 	cmd.ValidArgsFunction = completeJSON
 	addOutput(cmd, &o.output, "timeline", replayOutputs)
 	o.add(cmd, "file", "verbose")
@@ -71,8 +58,19 @@ const replayExamples = `  # Draw the timeline of a witness
   # Print the trace, with internal records
   probesim replay witnesses/web-5d194352082d.json -o jsonl --verbose`
 
-func replayWitness(cmd *cobra.Command, path string, o runOptions) error {
-	w, err := loadWitness(cmd, path, o)
+func (o *runOptions) replay(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 2:
+		if err := ignored(cmd, "with two witnesses", "output", "verbose"); err != nil {
+			return err
+		}
+		return compareWitnesses(cmd, args, *o)
+	case o.output != "jsonl":
+		if err := ignored(cmd, "without -o jsonl", "verbose"); err != nil {
+			return err
+		}
+	}
+	w, err := loadWitness(cmd, args[0], *o)
 	if err != nil {
 		return err
 	}
@@ -90,7 +88,7 @@ func replayWitness(cmd *cobra.Command, path string, o runOptions) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "probesim: %s\n", f)
 	}
 	j := &runner.Job{Plan: plan, Until: virtual.At(plan.Duration), Runs: 1, Replay: "probesim replay " +
-		simulate.Quote(filepath.ToSlash(path)), Chooser: chooser}
+		simulate.Quote(filepath.ToSlash(args[0])), Chooser: chooser}
 	outcome, err := runner.Write(cmd.Context(), []*runner.Job{j}, o.options(cmd))
 	if outcome == report.Failed {
 		outcome = report.OK // the witness may show that an expectation fails

@@ -40,15 +40,7 @@ func newRollout() *cobra.Command {
 	cmd := newCommand("rollout MANIFEST...", "Show what a rollout loses, how long it takes and what helps", rolloutHelp,
 		rolloutExamples,
 		someFiles("rollout requires a manifest: a file, a directory, or - for stdin"),
-		func(cmd *cobra.Command, args []string) error {
-			if err := o.checkFlags(cmd); err != nil {
-				return err
-			}
-			if _, err := o.configure(cmd); err != nil {
-				return err
-			}
-			return rollOut(cmd, args, o)
-		})
+		o.rollOut)
 	flags := cmd.Flags()
 	addOutput(cmd, &o.output, "table", reportOutputs)
 	addVersions(cmd, &o.versions, "The Kubernetes `version`, for example v1.36", "the newest")
@@ -149,14 +141,8 @@ const rolloutExamples = `  # Does a restart lose requests?
   # Behind a load balancer of AWS with IP targets
   probesim rollout web.yaml --router alb-ip
 
-  # From the templates of another file
-  probesim rollout new.yaml --from old.yaml
-
   # Draw the worst run, with the seed that the report names
   probesim rollout web.yaml --rps 200 --seed 17
-
-  # A page to share
-  probesim rollout web.yaml --rps 200 -o html > rollout.html
 
   # Fail in CI if a request is lost
   probesim rollout web.yaml --require 'lost<=0, replicas>=3, takes<=5m'`
@@ -219,7 +205,13 @@ func (o *rolloutFlags) options(ctx context.Context, cmd *cobra.Command) (r rollo
 	return r, nil
 }
 
-func rollOut(cmd *cobra.Command, paths []string, o rolloutFlags) error {
+func (o *rolloutFlags) rollOut(cmd *cobra.Command, paths []string) error {
+	if err := o.checkFlags(cmd); err != nil {
+		return err
+	}
+	if _, err := o.configure(cmd); err != nil {
+		return err
+	}
 	ctx, cancel := within(cmd.Context(), cmp.Or(o.limit, rollout.Never))
 	defer cancel()
 	options, err := o.options(ctx, cmd)

@@ -40,9 +40,7 @@ type runOptions struct {
 func newRun() *cobra.Command {
 	var o runOptions
 	cmd := newCommand("run PATH...", "Run scenarios and check their expectations", runHelp, runExamples,
-		someFiles("run requires a scenario file or directory"), func(cmd *cobra.Command, args []string) error {
-			return runFiles(cmd, args, o)
-		})
+		someFiles("run requires a scenario file or directory"), o.runFiles)
 	addOutput(cmd, &o.output, "", runner.Formats())
 	o.add(cmd, "run", "kubernetes", "seed", "delays", "until", "keep-going", "parallel", "max-memory", "verbose")
 	flags := cmd.Flags()
@@ -135,29 +133,14 @@ Exit codes:
 const runExamples = `  # Draw the timeline of a scenario
   probesim run web.yaml
 
-  # Draw ten seconds of it
-  probesim run web.yaml --from 40s --until 50s
-
   # Check all scenarios of a directory in CI
   probesim run scenarios/ -o junit > junit.xml
 
   # Write a page for the browser
   probesim run web.yaml --also html=web.html
 
-  # Write a picture for a postmortem, with the clock times of the incident
-  probesim run web.yaml -o svg --zero 14:03:10 > web.svg
-
   # Run a scenario with 100 seeds, and summarize the runs
   probesim run web.yaml --seed 1..100
-
-  # Print a line for each of them
-  probesim run web.yaml --seed 1..100 -o lines
-
-  # Allow more memory for a scenario with many pods
-  probesim run node.yaml --max-memory 12GB
-
-  # Run a scenario that another command writes
-  sed 's/for: 20s/for: 30s/' web.yaml | probesim run -
 
   # Run a manifest: its app starts slowly, and freezes now and then
   probesim run web.yaml --app 'start 45s..70s' --app 'stall 12s every 10m'
@@ -165,19 +148,13 @@ const runExamples = `  # Draw the timeline of a scenario
   # Roll a Deployment out under traffic to its Service
   probesim run web.yaml --app 'start 8s..15s' --app 'rollout at 2m'
 
-  # Run it 100 times, on nodes with other delays each
-  probesim run web.yaml --app 'start 45s..70s' --seed 1..100 --delays typical
-
   # Run one scenario of a file
   probesim run web.yaml --run '^slow-start$'
-
-  # Print the trace, with internal records
-  probesim run web.yaml -o jsonl --verbose
 
   # Write the observed values into the expectations
   probesim run web.yaml --update`
 
-func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
+func (o *runOptions) runFiles(cmd *cobra.Command, paths []string) error {
 	if err := o.checkFlags(cmd, paths); err != nil {
 		return err
 	}
@@ -200,11 +177,11 @@ func runFiles(cmd *cobra.Command, paths []string, o runOptions) error {
 		return withInvalid(err, invalid)
 	}
 	if o.update {
-		if err := updateFiles(cmd, jobs, o); err != nil {
+		if err := o.updateFiles(cmd, jobs); err != nil {
 			return err
 		}
 		o.update = false
-		return runFiles(cmd, paths, o) // with the updated files
+		return o.runFiles(cmd, paths) // with the updated files
 	}
 	if err := o.also.check(cmd.Context()); err != nil {
 		return withInvalid(err, invalid)
@@ -302,7 +279,7 @@ func (o *runOptions) checkUpdate(paths []string) error {
 
 // updateFiles runs the jobs and writes the observations into their files: into all files, or into
 // none if there is an error.
-func updateFiles(cmd *cobra.Command, jobs []*runner.Job, o runOptions) error {
+func (o *runOptions) updateFiles(cmd *cobra.Command, jobs []*runner.Job) error {
 	seen, err := runner.Observe(cmd.Context(), jobs, pool.Options{Parallel: o.parallel}, cmd.ErrOrStderr())
 	switch {
 	case err != nil:

@@ -27,9 +27,7 @@ func TestPageScreenshots(t *testing.T) {
 
 	b.open(page(t, 1, fromDocs(t), "--seed", "2"))
 	// paths
-	b.eval(`document.querySelector('.replay').remove(); document.querySelectorAll('.facts span:last-child, h3 `+
-		`.where').forEach((e) => e.remove())`, nil)
-	b.eval(`document.querySelector('.failure details').open = false`, nil)
+	b.eval(`document.querySelectorAll('.facts, .command').forEach((e) => e.remove())`, nil)
 	b.click(".plot .m-exit")
 	b.mouse("mouseMoved", 1, 1, nil)
 	b.eval(`scrollTo(0, 0)`, nil)

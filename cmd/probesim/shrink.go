@@ -33,9 +33,7 @@ func newShrink() *cobra.Command {
 	var o shrinkOptions
 	cmd := newCommand("shrink WITNESS", "Find the smallest scenario that fails as a witness does", shrinkHelp,
 		shrinkExamples, paths(1, 1, "shrink requires one witness, a file that 'probesim explore' wrote"),
-		func(cmd *cobra.Command, args []string) error {
-			return shrinkWitness(cmd, args[0], o)
-		})
+		o.shrink)
 	cmd.ValidArgsFunction = completeJSON
 	flags := cmd.Flags()
 	flags.StringVar(&o.out, "out", "", "Write the scenario to this `file` instead of stdout.")
@@ -69,13 +67,13 @@ const shrinkExamples = `  # Write the smallest scenario to a file
   # Keep one of several findings
   probesim shrink witnesses/web-5d194352082d.json --finding ready-needs-started`
 
-func shrinkWitness(cmd *cobra.Command, path string, o shrinkOptions) error {
+func (o *shrinkOptions) shrink(cmd *cobra.Command, args []string) error {
 	if o.out == "" {
 		if err := ignored(cmd, "without --out", "force"); err != nil {
 			return err
 		}
 	}
-	w, err := loadWitness(cmd, path, o.runOptions)
+	w, err := loadWitness(cmd, args[0], o.runOptions)
 	if err != nil {
 		return err
 	}

@@ -38,12 +38,7 @@ func newTune() *cobra.Command {
 	var o tuneOptions
 	cmd := newCommand("tune MANIFEST... --require REQUIREMENTS", "Find settings that meet requirements", tuneHelp,
 		tuneExamples, someFiles("tune requires a manifest: a file, a directory, or - for stdin"),
-		func(cmd *cobra.Command, args []string) error {
-			if _, err := o.configure(cmd); err != nil {
-				return err
-			}
-			return tuneManifests(cmd, args, o)
-		})
+		o.tune)
 	cmd.Flags().BoolVar(&o.details, "details", false,
 		"Also show the check before and after the changes.")
 	addFlag(cmd, &o.margin, "margin", "20%", "By which `share` limits exceed what is required, such as 20% or 0%. "+
@@ -103,10 +98,7 @@ const tuneExamples = `  # Find settings for a program that takes up to 70 s to s
 
   # Apply the settings to the cluster
   probesim tune deployment.yaml --require 'start>=70s' -o patch > patch.yaml
-  kubectl patch deployment orders --patch-file patch.yaml
-
-  # Change the manifest
-  probesim tune deployment.yaml --require 'start>=70s' -o yaml > new.yaml`
+  kubectl patch deployment orders --patch-file patch.yaml`
 
 // tuned is what tune finds. The changes for rollouts come on top of those for containers.
 type tuned struct {
@@ -116,7 +108,10 @@ type tuned struct {
 	rollouts   *rollout.Tuning
 }
 
-func tuneManifests(cmd *cobra.Command, paths []string, o tuneOptions) error {
+func (o *tuneOptions) tune(cmd *cobra.Command, paths []string) error {
+	if _, err := o.configure(cmd); err != nil {
+		return err
+	}
 	o.runs = slices.ContainsFunc(o.require, require.Requirement.AboutRollout)
 	options, err := o.options()
 	if err != nil {
@@ -131,16 +126,16 @@ func tuneManifests(cmd *cobra.Command, paths []string, o tuneOptions) error {
 		return err
 	}
 	if t.changed = t.files; containers {
-		if err := t.tuneContainers(cmd, &o, &options); err != nil {
+		if err := t.tuneContainers(cmd, o, &options); err != nil {
 			return err
 		}
 	}
 	if len(options.Rollouts) > 0 {
-		if err := t.tuneRollouts(cmd, &o); err != nil {
+		if err := t.tuneRollouts(cmd, o); err != nil {
 			return err
 		}
 	}
-	if err := t.write(cmd, options, &o); err != nil {
+	if err := t.write(cmd, options, o); err != nil {
 		return err
 	}
 	if t.containers != nil && t.containers.Problems() {

@@ -51,7 +51,7 @@ func TestUpdateOfBrokenRuns(t *testing.T) {
 		}
 		cmd := newRoot(&bytes.Buffer{}, &bytes.Buffer{})
 		cmd.SetContext(test.ctx)
-		err := updateFiles(cmd, jobs, runOptions{parallel: 1})
+		err := (&runOptions{parallel: 1}).updateFiles(cmd, jobs)
 		code := exitOK
 		if coded := (*exitError)(nil); errors.As(err, &coded) {
 			code = coded.code

@@ -38,9 +38,7 @@ func newWhy() *cobra.Command {
 	var o whyOptions
 	cmd := newCommand("why FILE", "Explain a restart, a pod that is not Ready, or a loss of requests", whyHelp,
 		whyExamples, paths(1, 1, "why requires exactly one scenario file"),
-		func(cmd *cobra.Command, args []string) error {
-			return o.why(cmd, args[0])
-		})
+		o.why)
 	flags := cmd.Flags()
 	addFlag(cmd, &o.at, "at", "", "Explain the state at this virtual `time`, for example 85s (default the end of the "+
 		"run).", value.ParseDuration)
@@ -103,17 +101,11 @@ const whyExamples = `  # Explain the first restart of the container
   probesim why web.yaml --app 'rollout at 2m' --lost 1
 
   # Explain the state of the pod 85 seconds into the run
-  probesim why web.yaml --at 85s
+  probesim why web.yaml --at 85s`
 
-  # Explain a restart of a manifest whose app starts slowly
-  probesim why deploy.yaml --app 'start 45s..70s' --restart any --seed 1..100
-
-  # Explain the state of one container
-  probesim why web.yaml --run slow --pod web-1 --container app --at 2m`
-
-func (o *whyOptions) why(cmd *cobra.Command, file string) error {
+func (o *whyOptions) why(cmd *cobra.Command, args []string) error {
 	defer watchMemory(cmd, o.run.Memory)()
-	jobs, err := o.jobs(cmd, file)
+	jobs, err := o.jobs(cmd, args[0])
 	if err != nil {
 		return err
 	}

@@ -117,7 +117,7 @@ func (s *Selection) bySeed(scenario *scenarios.Scenario) []Comparison {
 func (c Comparison) compare(ctx context.Context, p *Progress) *report.Diff {
 	scenario := c.jobs[0].Plan.Scenario
 	d := &report.Diff{Scenario: scenario.Metadata.Name, File: scenario.File, Line: scenario.Line,
-		Seed: c.jobs[0].Plan.Seed, Names: c.names()}
+		Seed: c.jobs[0].Plan.Seed, Names: c.names(), Replay: c.replay()}
 	var runs []diff.Run
 	for _, j := range c.jobs {
 		d.Notes = append(d.Notes, j.Plan.Notes()...)
@@ -154,8 +154,8 @@ func Diff(ctx context.Context, list []Comparison, o Options) (report.Outcome, er
 	if err == nil {
 		err = out.writeRest()
 	}
-	if err == nil && ctx.Err() != nil && out.compared < len(list) {
-		err = interrupted(ctx, ": %d of %d comparisons completed", out.compared, len(list))
+	if err == nil && ctx.Err() != nil && out.done() < len(list) {
+		err = interrupted(ctx, ": %d of %d comparisons completed", out.done(), len(list))
 	}
 	if err != nil {
 		return report.OK, err
@@ -171,7 +171,7 @@ func newDiffOutput(list []Comparison, o Options) *diffOutput {
 	}
 	o.Format = cmp.Or(o.Format, "text")
 	out := &diffOutput{o: o, stdout: o.Stdout, text: terminal.Options(o.Stdout), pad: pad(jobs), many: len(list) > 1,
-		list: list}
+		list: list, compared: map[report.Kind]int{}}
 	if o.Format != "json" {
 		out.stdout = terminal.Safe(out.stdout)
 	}
@@ -191,11 +191,10 @@ type diffOutput struct {
 	all      []*report.Diff // for JSON
 	stopped  bool           // ignore the remaining comparisons
 
-	compared, differ, broken int    // numbers of comparisons
-	invalid                  int    // of the broken ones, because of what the files say
-	timing                   int    // number of those that differ in timing only
-	noted                    string // scenario whose notes have been written
-	summaries                []*report.DiffSummary
+	compared  map[report.Kind]int // numbers of comparisons
+	invalid   int                 // of those that ended early: because of what the files say
+	noted     string              // scenario whose notes have been written
+	summaries []*report.DiffSummary
 }
 
 func (out *diffOutput) emit(i int, d *report.Diff) error {
@@ -203,24 +202,15 @@ func (out *diffOutput) emit(i int, d *report.Diff) error {
 		out.stopped = true
 		return nil
 	}
-	out.compared++
-	switch {
-	case d.Err != nil:
-		out.broken++
-		if isInvalid(d.Err) {
-			out.invalid++
-		}
-	case !d.Same():
-		out.differ++
-		if !d.Diverges() {
-			out.timing++
-		}
+	out.compared[d.Kind()]++
+	if isInvalid(d.Err) {
+		out.invalid++
 	}
 	out.progress.Done((i + 1) * len(d.Names))
 	defer out.progress.Resume()
 	c := &out.list[i]
 	if c.seeds > 1 {
-		out.add(c, d)
+		out.add(d)
 	}
 	switch {
 	case out.o.Format == "json":
@@ -243,13 +233,21 @@ func (out *diffOutput) emit(i int, d *report.Diff) error {
 	return report.DiffText(out.stdout, d, out.text)
 }
 
+// done returns the number of comparisons.
+func (out *diffOutput) done() (n int) {
+	for _, of := range out.compared {
+		n += of
+	}
+	return n
+}
+
 // writeRest writes the summary of a scenario that was interrupted.
 func (out *diffOutput) writeRest() error {
 	n := len(out.summaries)
-	if out.o.Format != "text" || n == 0 || out.compared == len(out.list) {
+	if out.o.Format != "text" || n == 0 || out.done() == len(out.list) {
 		return nil
 	}
-	s, last := out.summaries[n-1], out.list[out.compared-1]
+	s, last := out.summaries[n-1], out.list[out.done()-1]
 	if last.seeds == 1 || s.Seeds.Count() == last.seeds {
 		return nil
 	}
@@ -257,22 +255,24 @@ func (out *diffOutput) writeRest() error {
 }
 
 // add adds a comparison to the summary of its scenario.
-func (out *diffOutput) add(c *Comparison, d *report.Diff) {
+func (out *diffOutput) add(d *report.Diff) {
 	n := len(out.summaries)
 	if n == 0 || out.summaries[n-1].File != d.File || out.summaries[n-1].Line != d.Line {
-		out.summaries = append(out.summaries, report.NewDiffSummary(d, c.replay))
+		out.summaries = append(out.summaries, &report.DiffSummary{})
 	}
 	out.summaries[len(out.summaries)-1].Add(d)
 }
 
-func (c *Comparison) replay(seed int64) string {
+func (c Comparison) replay() string {
 	s := c.jobs[0].Plan.Scenario
 	text := "probesim diff"
 	for _, word := range simulate.Words(s) {
 		text += " " + simulate.Quote(word)
 	}
-	text += " --run " + simulate.Quote("^"+s.Metadata.Name+"$") + " --kubernetes " + strings.Join(c.names(), ",") +
-		fmt.Sprintf(" --seed %d", seed)
+	text += " --run " + simulate.Quote("^"+s.Metadata.Name+"$") + " --kubernetes " + strings.Join(c.names(), ",")
+	if seed := c.jobs[0].Plan.Seed; seed != nil {
+		text += fmt.Sprintf(" --seed %d", *seed)
+	}
 	if c.until != 0 {
 		text += " --until " + value.Format(c.until)
 	}
@@ -281,22 +281,23 @@ func (c *Comparison) replay(seed int64) string {
 
 // summarize writes a summary of several comparisons, and returns the worst outcome.
 func (out *diffOutput) summarize() (report.Outcome, error) {
+	of := out.compared
+	differ := of[report.InTiming] + of[report.InBehavior]
 	if out.many && out.o.Format != "json" {
-		text := fmt.Sprintf("%d compared: %d same, %d differ", out.compared, out.compared-out.differ-out.broken,
-			out.differ)
-		if out.timing > 0 {
-			text += fmt.Sprintf(", %d of them in timing only", out.timing)
+		text := fmt.Sprintf("%d compared: %d same, %d differ", out.done(), of[report.NoDifference], differ)
+		if n := of[report.InTiming]; n > 0 {
+			text += fmt.Sprintf(", %d of them in timing only", n)
 		}
 		if _, err := fmt.Fprintln(out.stdout, text); err != nil {
 			return report.OK, err
 		}
 	}
 	switch {
-	case out.broken > out.invalid:
+	case of[report.EndedEarly] > out.invalid:
 		return report.Broken, nil
 	case out.invalid > 0:
 		return report.Invalid, nil
-	case out.differ > 0:
+	case differ > 0:
 		return report.Failed, nil
 	}
 	return report.OK, nil

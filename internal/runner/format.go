@@ -9,6 +9,7 @@ import (
 	"probesim.dev/internal/runner/actions"
 	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/html"
+	"probesim.dev/internal/show/perfetto"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/trace"
 )
@@ -82,13 +83,16 @@ var formats = []*outputFormat{
 	},
 	{
 		name: "perfetto", trace: true, notes: true, large: "file has the traces",
-		add: func(out *output, j *Job, run *report.Run) error {
-			if !j.shown() {
-				return nil
-			}
-			return out.perfetto.Add(run, len(out.jobs) > 1)
+		render: func(out *output, b *bytes.Buffer, m *finished, s *Run) {
+			m.err = perfetto.Render(b, m.run, s.Job.number, len(out.jobs) > 1)
+			m.toReport(b)
 		},
-		finish: func(out *output) error { return out.perfetto.Close() },
+		add: func(out *output, _ *Job, run *report.Run) error {
+			text := run.Output
+			run.Output = ""
+			return out.perfetto.Add(out.stdout, text)
+		},
+		finish: func(out *output) error { return out.perfetto.Close(out.stdout) },
 	},
 	{
 		name: "github", text: true, all: true, failures: true, notes: true, summarize: maxTimelines + 1,

@@ -35,11 +35,10 @@ type Job struct {
 	Played *simulate.Result
 	Memory pool.Memory // maximum for the command, of which the trace can take half; 0: node.DefaultLimits.Memory
 
-	from     virtual.Time // start of the timeline
-	zero     *time.Duration
-	surveyed *finished    // results of an earlier run of this job; see output.survey
-	also     []trace.Kind // internal kinds of records that the report needs
-	chosen   bool         // the report shows this run, although it does not show all runs of its case
+	from   virtual.Time // start of the timeline
+	zero   *time.Duration
+	also   []trace.Kind // internal kinds of records that the report needs
+	number int          // of the job
 }
 
 // Name describes the version and seed of the run.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"unicode/utf8"
 
 	"probesim.dev/internal/runner/pool"
@@ -54,13 +53,15 @@ type output struct {
 
 	invalid     scenarios.Errors // of files that did not run
 	emitted     int              // number of jobs in cases
-	done        int              // number of them that the report shows
 	interrupted bool             // ignore the remaining jobs
 
 	cases    []report.Case
 	page     html.Page
-	perfetto *perfetto.Writer
-	size     *sizeWriter // of the page or Perfetto file; nil for other formats
+	perfetto perfetto.Writer
+	allRuns  bool          // of all cases
+	telling  []*report.Run // of the last case: those whose output is kept, if the report shows only some
+	left     int           // number of runs that the report leaves out
+	size     *sizeWriter   // of the page or Perfetto file; nil for other formats
 	kept     failures
 	drawn    *report.Run       // the run of the last case that the JUnit report shows
 	group    [][]expect.Result // results of the runs of the last case
@@ -80,17 +81,11 @@ type finished struct {
 // Interrupted if the context is done before all runs are complete, and otherwise about writing.
 func Write(ctx context.Context, jobs []*Job, o Options) (report.Outcome, error) {
 	out := newOutput(jobs, o)
-	defer func() { out.progress.Stop() }()
-	err := out.survey(ctx, o.Pool, o.AllRuns)
-	if err == nil {
-		out.startProgress()
-		err = pool.InOrder(ctx, len(jobs), o.Pool, func(ctx context.Context, i int) finished {
-			return out.run(ctx, jobs[i])
-		}, out.emit)
-	}
-	if err == nil && ctx.Err() != nil {
-		err = out.emitSurveyed()
-	}
+	defer out.progress.Stop()
+
+	err := pool.InOrder(ctx, len(jobs), o.Pool, func(ctx context.Context, i int) finished {
+		return out.run(ctx, jobs[i])
+	}, out.emit)
 	if err != nil {
 		return report.OK, err
 	}
@@ -102,7 +97,7 @@ func newOutput(jobs []*Job, o Options) *output {
 	out := &output{
 		format: formatOf(o.Format, len(jobs)), verbose: o.Verbose, stdout: o.Stdout, commands: o.Stdout,
 		stderr: o.Stderr,
-		jobs:   jobs, invalid: o.Invalid,
+		jobs:   jobs, invalid: o.Invalid, allRuns: o.AllRuns,
 	}
 	out.text = terminal.Options(out.stdout)
 	switch {
@@ -112,9 +107,11 @@ func newOutput(jobs []*Job, o Options) *output {
 		out.size = &sizeWriter{Writer: out.stdout}
 		out.stdout = out.size
 	}
-	out.perfetto = perfetto.NewWriter(out.stdout)
+	for i, j := range jobs {
+		j.number = i
+	}
 	out.pad = pad(jobs)
-	out.progress = newProgress(out.stderr, nil, false)
+	out.progress = newProgress(out.stderr, jobs, out.format.name != "jsonl") // scripts expect only failures on stderr
 	return out
 }
 
@@ -127,20 +124,10 @@ func pad(jobs []*Job) int {
 	return width
 }
 
-// startProgress shows the progress of the jobs.
-func (out *output) startProgress() {
-	out.progress.Stop()
-	jobs := slices.DeleteFunc(slices.Clone(out.jobs), func(j *Job) bool { return !j.shown() })
-	out.progress = newProgress(out.stderr, jobs, out.format.name != "jsonl") // scripts expect only failures on stderr
-}
-
 // run runs a job and renders its output. Several goroutines call it.
 func (out *output) run(ctx context.Context, j *Job) finished {
-	switch {
-	case out.format.name == "jsonl" && len(out.jobs) == 1:
+	if out.format.name == "jsonl" && len(out.jobs) == 1 {
 		return out.stream(ctx, j)
-	case !j.shown():
-		return *j.surveyed
 	}
 	j.also = out.format.also
 	return out.render(j.Simulate(ctx, out.verbose, nil, out.progress.Virtual()))
@@ -170,10 +157,7 @@ func (out *output) emit(i int, m finished) error {
 	}
 	out.emitted = i + 1
 	j, c := out.jobs[i], out.caseOf(i)
-	if j.shown() {
-		out.done++
-	}
-	out.progress.Done(out.done)
+	out.progress.Done(out.emitted)
 	defer out.progress.Resume()
 	if _, err := out.stdout.Write(m.text); err != nil {
 		return err
@@ -189,7 +173,11 @@ func (out *output) emit(i int, m finished) error {
 		c.Statistics.Add(m.run.SeedOrZero(), m.run.Pods)
 	}
 	m.run.Pods = nil
-	if out.format.add != nil {
+	if out.prunes(j) {
+		if out.telling = append(out.telling, m.run); len(out.telling) >= 2*MaxShown {
+			out.prune(MaxShown)
+		}
+	} else if out.format.add != nil {
 		if err := out.format.add(out, j, m.run); err != nil {
 			return err
 		}
@@ -202,16 +190,6 @@ func (out *output) emit(i int, m finished) error {
 	out.group = append(out.group, out.kept.some(m.results))
 	if len(c.Runs) == j.Runs {
 		return out.endCase(c)
-	}
-	return nil
-}
-
-// emitSurveyed emits the results of a survey after an interrupt.
-func (out *output) emitSurveyed() error {
-	for i := out.emitted; i < len(out.jobs) && out.jobs[i].surveyed != nil && !out.interrupted; i++ {
-		if err := out.emit(i, *out.jobs[i].surveyed); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -242,6 +220,9 @@ func (out *output) addSkipped() {
 
 // endCase checks the expectations that need to hold in only some runs of the case.
 func (out *output) endCase(c *report.Case) error {
+	if err := out.addPruned(c); err != nil {
+		return err
+	}
 	c.Expectations = simulate.Expectations(expect.Some(out.group))
 	c.Unproven = c.Common()
 	summarizes := out.summarizes(out.jobs[out.emitted-1])
@@ -313,11 +294,13 @@ func isInvalid(err error) bool { return errors.As(err, new(strict.Error)) }
 
 // summarizeRest writes the summary of a case that was interrupted. It is about the completed runs.
 func (out *output) summarizeRest() error {
-	n := len(out.cases)
 	if out.emitted == 0 || out.emitted == len(out.jobs) || out.format.name == "github" {
 		return nil
 	}
-	j, c := out.jobs[out.emitted-1], &out.cases[n-1]
+	j, c := out.jobs[out.emitted-1], &out.cases[len(out.cases)-1]
+	if err := out.addPruned(c); err != nil {
+		return err
+	}
 	if !out.summarizes(j) || len(c.Runs) == j.Runs {
 		return nil
 	}

@@ -50,7 +50,6 @@ func TestProgressOfTraces(t *testing.T) {
 		for format, want := range map[string]string{"jsonl": "", "json": "probesim: 0s of "} {
 			var stderr strings.Builder
 			out := newOutput(jobs, Options{Format: format, Stderr: &stderr})
-			out.startProgress()
 			time.Sleep(90 * time.Second)
 			out.progress.Stop()
 			if got := stderr.String(); !strings.HasPrefix(got, want) || want == "" && got != "" {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/term"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/show/document"
 )
@@ -62,9 +63,8 @@ func supportsUnicode(getenv func(string) string) bool {
 // also reports whether w is a terminal.
 func window(w io.Writer) (width int, terminal bool) {
 	if f, ok := file(w); ok {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			width, terminal = columns(f)
-		}
+		columns, _, err := term.GetSize(int(f.Fd()))
+		width, terminal = columns, err == nil
 	}
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); width == 0 && err == nil && n > 0 && n <= 1000 {
 		width = n

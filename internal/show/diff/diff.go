@@ -21,12 +21,12 @@ type Run struct {
 }
 
 // Side names the runs that contain a record.
-type Side int
+type Side string
 
 const (
-	Both Side = iota
-	A
-	B
+	Both Side = "both"
+	A    Side = "a"
+	B    Side = "b"
 )
 
 // Line is a record near a difference. If both runs contain it, Record belongs to the first run.

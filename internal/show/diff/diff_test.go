@@ -177,7 +177,7 @@ func TestAround(t *testing.T) {
 		"5s ProbeExecuted success", "7s PodRemoved")
 	var got []string
 	for _, l := range Compare(a, b).Around {
-		got = append(got, [...]string{" ", "-", "+"}[l.Side]+l.Record.T.String())
+		got = append(got, map[Side]string{Both: " ", A: "-", B: "+"}[l.Side]+l.Record.T.String())
 	}
 	if want := []string{" 1s", " 2s", " 3s", "-4s", "+4s", " 5s", "-6s", "+7s"}; cmp.Diff(want, got) != "" {
 		t.Error(cmp.Diff(want, got))

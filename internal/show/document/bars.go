@@ -12,7 +12,8 @@ type Bar struct {
 	Class    string
 	From, To float64
 	Title    string
-	Track    int // 0 is the first from above
+	Track    int     // 0 is the first from above
+	Part     float64 // of the height of all tracks, as in a histogram; 0: the bar is in its track
 }
 
 // bars draws the bars of a cell, with lines that divide the axis into steps.
@@ -20,7 +21,9 @@ func bars(list []Bar, steps int) string {
 	const bar, gap = 8, 2
 	tracks := 1
 	for _, b := range list {
-		tracks = max(tracks, b.Track+1)
+		if tracks = max(tracks, b.Track+1); b.Part > 0 {
+			tracks = max(tracks, 3)
+		}
 	}
 	height := tracks*(bar+gap) + 2*gap
 	var s strings.Builder
@@ -35,8 +38,13 @@ func bars(list []Bar, steps int) string {
 				b.Class, percent(b.From), height-1, text(b.Title))
 			continue
 		}
-		fmt.Fprintf(&s, `<rect class="k-%s" x="%s" width="%s" y="%d" height="%d"/>`,
-			b.Class, percent(b.From), percent(max(b.To-b.From, 0.004)), gap+b.Track*(bar+gap), bar)
+		y, high := float64(gap+b.Track*(bar+gap)), float64(bar)
+		if b.Part > 0 {
+			high = b.Part * float64(height-2*gap)
+			y = float64(height-gap) - high
+		}
+		fmt.Fprintf(&s, `<rect class="k-%s" x="%s" width="%s" y="%.4g" height="%.4g"/>`,
+			b.Class, percent(b.From), percent(max(b.To-b.From, 0.004)), y, high)
 	}
 	return s.String() + "</svg>"
 }

@@ -74,6 +74,7 @@ type Document struct {
 	Headline bool     // the title is the first line of text and Markdown, too
 	More     []string // what shows more; the last line of text has it
 	Script   string   // JavaScript of the page, besides the shared one
+	Nav      Body     // what only a page has: below the title, instead of links to the sections
 	Body
 }
 
@@ -139,6 +140,7 @@ type Section struct {
 	Title   string
 	Facts   string // beside the title
 	Because string // goes on after the title
+	ID      string // for links of a page; empty: a number
 	Badge   string // beside the title on a page and in its contents
 	Style   Style  // of the badge
 	Fold    bool   // Markdown folds it up, and a page can
@@ -243,7 +245,11 @@ type Table struct {
 type Cell struct {
 	Text  string
 	Style Style
-	Bars  []Bar // for a page
+	// For a page: pictures, the place that the text leads to, and for each line of the text the step
+	// of a record that it shows in the timeline of the section, or 0.
+	Bars  []Bar
+	Link  string
+	Steps []int64
 }
 
 type row struct {

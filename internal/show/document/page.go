@@ -15,13 +15,8 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// PictureStyle is the style sheet of pictures, PageStyle that of all pages, and CopyScript the
-// script of the buttons that copy commands.
-var (
-	PictureStyle = asset("picture.css")
-	PageStyle    = PictureStyle + asset("page.css")
-	CopyScript   = asset("copy.js")
-)
+// PictureStyle is the style sheet of pictures, which pages have, too.
+var PictureStyle = asset("picture.css")
 
 func asset(name string) string {
 	text, err := assets.ReadFile("assets/" + name)
@@ -44,7 +39,8 @@ func policy(style, script string) string {
 // pageWriter writes a self-contained page.
 type pageWriter struct {
 	strings.Builder
-	sections int // with links in the contents
+	numbered bool // whether sections without an ID have numbers
+	sections int  // with links in the contents
 	parts    int
 	err      error
 }
@@ -61,45 +57,47 @@ const pageHead = `<!DOCTYPE html>
 <link rel="icon" href="data:,">
 <style>%s</style>
 </head>
-<body%s>
+<body class="document">
 `
 
-// WritePage writes a self-contained page with a body. The body may have a class.
-func WritePage(w io.Writer, title, style, script, class string, body func(io.Writer) error) error {
-	fmt.Fprintf(w, pageHead, policy(style, script), text(title), style, attribute("class", class))
-	if err := body(w); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "<script>%s</script>\n</body>\n</html>\n", script)
-	return err
-}
-
 func (d *Document) writePage(w io.Writer) error {
-	var p pageWriter
+	p := pageWriter{numbered: true}
 	var several []*Section
 	for _, x := range d.blocks {
 		if s, ok := x.(*Section); ok && s.Title != "" && s.Badge != "" {
 			several = append(several, s)
 		}
 	}
+	style, script := PictureStyle+asset("page.css")+asset("document.css"), d.Script+asset("copy.js")
+	fmt.Fprintf(&p, pageHead, policy(style, script), text(d.Title), style)
 	if d.Headline || len(several) > 1 {
 		p.WriteString("<nav>\n")
 		p.element("h1", "", d.Title)
 		p.facts(d.Facts)
-		p.contents(several)
+		if p.body(&d.Nav, 3); len(d.Nav.blocks) == 0 {
+			p.contents(several)
+		}
 		p.WriteString("</nav>\n")
 	}
 	p.WriteString("<main>\n")
 	p.body(&d.Body, 2)
-	p.WriteString("</main>\n")
+	p.WriteString("</main>\n<script>" + script + "</script>\n</body>\n</html>\n")
+	return p.to(w)
+}
+
+// WritePart writes the blocks as a part of a page that is written later.
+func (b *Body) WritePart(w io.Writer) error {
+	var p pageWriter
+	p.body(b, 3)
+	return p.to(w)
+}
+
+func (p *pageWriter) to(w io.Writer) error {
 	if p.err != nil {
 		return p.err
 	}
-	return WritePage(w, d.Title, PageStyle+asset("document.css"), d.Script+CopyScript, "document",
-		func(w io.Writer) error {
-			_, err := io.WriteString(w, p.String())
-			return err
-		})
+	_, err := io.WriteString(w, p.String())
+	return err
 }
 
 // text returns a text without markup.
@@ -187,11 +185,15 @@ func (p *pageWriter) body(b *Body, level int) {
 }
 
 func (p *pageWriter) section(s *Section, level int) {
-	p.parts++
-	id, heading := fmt.Sprintf("p%d", p.parts), fmt.Sprintf("h%d", level)
-	if level == 2 && s.Badge != "" {
+	id, heading := s.ID, fmt.Sprintf("h%d", level)
+	switch {
+	case id != "" || !p.numbered:
+	case level == 2 && s.Badge != "":
 		p.sections++
 		id = fmt.Sprintf("s%d", p.sections)
+	default:
+		p.parts++
+		id = fmt.Sprintf("p%d", p.parts)
 	}
 	begin, end := "<section"+attribute("id", id)+">\n", "</section>\n"
 	title := "<" + heading + attribute("class", classes[s.Style]) + ">" + badge(s.Badge, s.Style) + text(s.Title) +
@@ -226,8 +228,7 @@ func (p *pageWriter) items(list []Item) {
 		x := &list[i]
 		mark := badge(x.Mark, x.Style)
 		if x.Step > 0 {
-			mark = fmt.Sprintf(`<button type="button" class="jump at" data-step="%d">%s</button> `, x.Step,
-				text(x.Mark))
+			mark = jump("jump at", x.Step, x.Mark) + " "
 		}
 		p.WriteString("<li" + attribute("class", classes[x.Style]) + ">" + mark + "<span>" + text(x.Text) +
 			"</span>" + where(x.Where))
@@ -241,6 +242,29 @@ func (p *pageWriter) items(list []Item) {
 		p.WriteString("</li>\n")
 	}
 	p.WriteString("</ul>\n")
+}
+
+// jump returns a button that shows a record in the timeline, or only its text without a step.
+func jump(class string, step int64, s string) string {
+	if step == 0 {
+		return text(s)
+	}
+	return fmt.Sprintf(`<button type="button" class="%s" data-step="%d">%s</button>`, class, step, text(s))
+}
+
+// content returns the text of a cell, with its link or its buttons.
+func (c *Cell) content() string {
+	switch {
+	case c.Link != "":
+		return "<a" + attribute("href", c.Link) + ">" + text(c.Text) + "</a>"
+	case len(c.Steps) == 0:
+		return text(c.Text)
+	}
+	lines := strings.SplitN(c.Text, "\n", len(c.Steps))
+	for i, line := range lines {
+		lines[i] = jump("jump", c.Steps[i], line)
+	}
+	return strings.Join(lines, "<br>")
 }
 
 func (p *pageWriter) table(t *Table) {
@@ -285,7 +309,7 @@ func (p *pageWriter) table(t *Table) {
 				name = `th scope="row"`
 			}
 			p.WriteString("<" + name + attribute("class", class) + attribute("data-label", t.head(i)) + ">" +
-				text(c.Text))
+				c.content())
 			if c.Bars != nil {
 				p.WriteString(bars(c.Bars, len(t.Axis)-1))
 			}

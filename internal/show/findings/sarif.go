@@ -8,83 +8,40 @@ import (
 	"probesim.dev/internal/printable"
 )
 
-// The parts of SARIF 2.1.0 that code scanning reads
-// (https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/sarif-v2.1.0-os.html).
-type (
-	sarifLog struct {
-		Schema  string     `json:"$schema"`
-		Version string     `json:"version"`
-		Runs    []sarifRun `json:"runs"`
-	}
-	sarifRun struct {
-		Tool    sarifTool     `json:"tool"`
-		Results []sarifResult `json:"results"`
-	}
-	sarifTool struct {
-		Driver sarifDriver `json:"driver"`
-	}
-	sarifDriver struct {
-		Name           string      `json:"name"`
-		Version        string      `json:"version"`
-		InformationURI string      `json:"informationUri"`
-		Rules          []sarifRule `json:"rules"`
-	}
-	sarifRule struct {
-		ID   string    `json:"id"`
-		Text sarifText `json:"shortDescription"`
-		Help sarifText `json:"help"` // code scanning shows it beside a result
-		Page string    `json:"helpUri,omitempty"`
-	}
-	sarifText struct {
-		Text string `json:"text"`
-	}
-	sarifResult struct {
-		RuleID       string             `json:"ruleId"`
-		Level        Level              `json:"level"`
-		Message      sarifText          `json:"message"`
-		Locations    []sarifLocation    `json:"locations"`
-		Suppressions []sarifSuppression `json:"suppressions,omitempty"` // code scanning closes a result with one
-	}
-	sarifSuppression struct {
-		Kind          string `json:"kind"`
-		Justification string `json:"justification"`
-	}
-	sarifLocation struct {
-		Physical sarifPhysical `json:"physicalLocation"`
-	}
-	sarifPhysical struct {
-		Artifact sarifArtifact `json:"artifactLocation"`
-		Region   sarifRegion   `json:"region"`
-	}
-	sarifArtifact struct {
-		URI string `json:"uri"`
-	}
-	sarifRegion struct {
-		Line   int `json:"startLine"`
-		Column int `json:"startColumn,omitempty"`
-	}
-)
+// object is a part of a SARIF report.
+type object map[string]any
 
+func message(text string) object { return object{"text": text} }
+
+// writeSARIF writes what code scanning reads of SARIF 2.1.0
+// (https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/sarif-v2.1.0-os.html).
 func (l *List) writeSARIF(w io.Writer, path func(string) string) error {
-	driver := sarifDriver{Name: "probesim", Version: l.Version, InformationURI: "https://probesim.dev",
-		Rules: []sarifRule{}}
+	rules, results := []object{}, []object{}
 	for i := range l.Rules {
 		r := &l.Rules[i]
-		driver.Rules = append(driver.Rules, sarifRule{r.ID, sarifText{r.Text}, sarifText{r.Help}, r.address(Address)})
+		rule := object{"id": r.ID, "shortDescription": message(r.Text), "help": message(r.Help)} // shown beside a result
+		if address := r.address(Address); address != "" {
+			rule["helpUri"] = address
+		}
+		rules = append(rules, rule)
 	}
-	run := sarifRun{sarifTool{driver}, []sarifResult{}}
 	for _, c := range l.Cases {
 		for _, f := range c.Findings {
-			result := sarifResult{RuleID: f.Rule, Level: f.Level, Message: sarifText{f.Message},
-				Locations: []sarifLocation{{sarifPhysical{sarifArtifact{uri(path(f.File))},
-					sarifRegion{max(f.Line, 1), f.Column}}}}}
-			if f.Known != "" {
-				result.Suppressions = []sarifSuppression{{"external", f.Known}}
+			region := object{"startLine": max(f.Line, 1)}
+			if f.Column > 0 {
+				region["startColumn"] = f.Column
 			}
-			run.Results = append(run.Results, result)
+			result := object{"ruleId": f.Rule, "level": f.Level, "message": message(f.Message), "locations": []object{
+				{"physicalLocation": object{"artifactLocation": object{"uri": uri(path(f.File))}, "region": region}}}}
+			if f.Known != "" { // code scanning closes a result with a suppression
+				result["suppressions"] = []object{{"kind": "external", "justification": f.Known}}
+			}
+			results = append(results, result)
 		}
 	}
-	return printable.WriteJSON(w, sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
+	driver := object{"name": "probesim", "version": l.Version, "informationUri": "https://probesim.dev", "rules": rules}
+	return printable.WriteJSON(w, object{"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
+		"runs": []object{{"tool": object{"driver": driver}, "results": results}}})
 }
 
 // uri returns the URI of a file: relative to the root of the repository, as code scanning wants it,

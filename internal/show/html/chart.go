@@ -2,6 +2,7 @@ package html
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -45,7 +46,7 @@ type span struct {
 }
 
 // series stands for consecutive equal probe runs or events. The page contains only the first and
-// the last. Last and Count are 0 if the lane ends before the series.
+// the last.
 type series struct {
 	First int64 `json:"first"`
 	Last  int64 `json:"last"`
@@ -74,17 +75,42 @@ func newChart(run *report.Run, room int) (*chart, []string) {
 		c.From = min(c.From, run.Records[0].T)
 	}
 	for _, l := range report.Lanes(h) {
-		c.object(l, h.End)
+		c.object(l)
 	}
 	var lanes []*lane
 	for i, p := range h.Pods {
 		lanes = append(lanes, podLanes(p, i, h.End)...)
 	}
-	notes := limit(lanes, h.End, room)
+	notes := limit(lanes, room)
+	if n := size(lanes); n > room && len(run.Records) > room {
+		short := *run
+		short.Records = run.Records[:int(int64(len(run.Records))*int64(room)/int64(n))]
+		short.Until = short.Records[len(short.Records)-1].T
+		c, _ = newChart(&short, room)
+		return c, []string{fmt.Sprintf("The timeline ends at %s, because the run is too large for one page. To see "+
+			"everything, use a shorter --until, fewer pods, or -o jsonl.", trace.FormatTime(c.To))}
+	}
 	c.Lanes = append(c.Lanes, lanes...)
 	c.flags(run.Expectations)
 	c.gather(run.Records, run.Why)
 	return c, notes
+}
+
+// object adds a lane of the node, or of a Deployment or a Service.
+func (c *chart) object(l *report.Lane) {
+	switch l.Kind {
+	case "kubelet":
+		for i := range l.Bars {
+			b := &l.Bars[i]
+			if b.State = map[string]string{"yes": "up", "no": "down"}[b.State]; b.State == "down" {
+				c.Down = append(c.Down, span{b.From, b.To})
+			}
+		}
+	case "set", "wanted", "lost", "level":
+		l.Kind = "level"
+		l.Bars = slices.DeleteFunc(l.Bars, func(b report.Bar) bool { return b.Part == 0 })
+	}
+	c.Lanes = append(c.Lanes, &lane{Lane: l})
 }
 
 // podLanes returns the lanes of a pod, numbered, and one of the exits of all containers, which a

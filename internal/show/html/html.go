@@ -1,13 +1,18 @@
-// Package html writes a self-contained page about runs. For each run it has a zoomable timeline, a
-// list of changes with their causes, the events, and the expectations.
+// Package html adds runs to pages. For each run there is a zoomable timeline, a list of changes with
+// their causes, the events, and the expectations.
 //
 // Write the [Section] of each run to its Output, add the runs to a [Page], and call [Page.Write].
-// Names and messages in traces cannot inject markup or scripts, and the page loads nothing.
+// Other documents take [Add] and [Timeline]. Names and messages in traces cannot inject markup or
+// scripts, and the page loads nothing.
 package html
 
 import (
 	"embed"
+	"encoding/json"
+	"fmt"
+	"html"
 	"io"
+	"slices"
 	"strings"
 
 	"probesim.dev/internal/show/document"
@@ -22,12 +27,58 @@ var scripts = []string{"scale.js", "draw.js", "details.js", "chart.js", "input.j
 
 // Section writes the part of a page about one run, for the Output of the run.
 func Section(w io.Writer, run *report.Run) error {
-	return render(w, func(m *markup) { m.section(newSection(run)) })
+	var b document.Body
+	Add(&b, run)
+	return b.WritePart(w)
 }
 
-// Timeline writes the zoomable timeline of a run for another page. Its script has [ChartScript].
-func Timeline(w io.Writer, run *report.Run) error {
-	return render(w, func(m *markup) { m.timeline(newSection(run)) })
+// maxRows is the maximum number of rows of a table. Longer tables omit rows in the middle.
+const maxRows = 400
+
+// Add adds a run to a page. The heading is up to the page. The script of the document has
+// [ChartScript].
+func Add(b *document.Body, run *report.Run) {
+	c, notes := newChart(run, maxRecords)
+	b.Text(document.Plain, report.Description(run.Description))
+	if run.Err != nil {
+		b.Code("broken", "ended early: "+run.Err.Error())
+	}
+	failed := report.FailedOf(run.Expectations)
+	report.AddChecks(b, failed)
+	report.AddNotes(b, slices.Concat(run.Notes, notes))
+	b.Picture(figure(run, c))
+	addStory(b, run)
+	if held := len(run.Expectations) - len(failed); held > 0 {
+		s := b.Section(document.Section{Title: "Expectations", Fold: true,
+			Facts: fmt.Sprintf("%d of %d did not fail", held, len(run.Expectations))})
+		report.AddChecks(&s.Body, slices.DeleteFunc(slices.Clone(run.Expectations),
+			func(e report.Expectation) bool { return e.Outcome == report.Failed }))
+	}
+	if events := run.Events(); len(events) > 0 {
+		s := b.Section(document.Section{Title: "Events", Facts: "as kubectl describe lists them", Fold: true})
+		s.Table(report.EventTable(events, maxRows))
+	}
+}
+
+// Timeline returns the zoomable timeline of a run.
+func Timeline(run *report.Run) document.Picture {
+	c, _ := newChart(run, maxRecords)
+	return figure(run, c)
+}
+
+func figure(run *report.Run, c *chart) document.Picture {
+	return document.Picture{Page: func(w io.Writer) error {
+		data, err := json.Marshal(c) // has no < and no &
+		if err != nil {
+			return err
+		}
+		var text strings.Builder // for browsers without scripts
+		report.Timeline(&text, run, document.Options{Width: 120})
+		_, err = fmt.Fprintf(w, "<figure class=\"chart\" aria-label=\"Timeline\">\n<noscript><pre>%s</pre></noscript>\n"+
+			"<script type=\"application/json\" class=\"data\">%s</script>\n</figure>\n",
+			html.EscapeString(text.String()), data)
+		return err
+	}}
 }
 
 // ChartScript returns the script of a document with timelines. It opens all of them.
@@ -39,46 +90,6 @@ func charts(own string) string {
 		script += asset(name)
 	}
 	return script + own + "})();\n"
-}
-
-// maxSize limits the sections of a page, in bytes. Sections of unsuccessful runs may extend the
-// page to maxSizeFailed.
-const (
-	maxSize       = 16 << 20
-	maxSizeFailed = 2 * maxSize
-)
-
-// Page collects the runs of a page. The zero value is an empty page.
-type Page struct {
-	// Some says that runs without Output are missing by choice. The page then names the flag that
-	// includes them.
-	Some bool
-	size int
-}
-
-// Add adds a run whose Output is its section. If the page is full, Add clears the Output, and the
-// page only lists the run.
-func (p *Page) Add(run *report.Run) {
-	room := maxSize
-	if run.Outcome() != report.OK {
-		room = maxSizeFailed
-	}
-	if p.size+len(run.Output) > room {
-		run.Output = ""
-		return
-	}
-	p.size += len(run.Output)
-}
-
-// Write writes the page about cases, whose runs must have been added. The same cases give the same
-// bytes.
-func (p *Page) Write(w io.Writer, cases []report.Case) error {
-	doc := newDocument(cases)
-	doc.Chosen = p.Some
-	script := charts(document.CopyScript + asset("page.js"))
-	return document.WritePage(w, doc.Title, document.PageStyle, script, "", func(w io.Writer) error {
-		return render(w, func(m *markup) { m.page(doc) })
-	})
 }
 
 func asset(name string) string {

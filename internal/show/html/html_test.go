@@ -152,7 +152,7 @@ func TestBigRuns(t *testing.T) {
 	}{
 		{"all", 3, 10_000, 2, nil},
 		{"counted", 2, 50_000, 10_000, []string{"99,970 of them are only counted"}},
-		{"cut", 8, 10_000, 2, []string{"The lanes end at 2h"}},
+		{"cut", 8, 10_000, 2, []string{"The timeline ends at 2h"}},
 	} {
 		run := big(test.pods, test.seconds, test.fails)
 		page := write(t, run)
@@ -164,12 +164,12 @@ func TestBigRuns(t *testing.T) {
 		if shown > maxRecords+50*len(c.Lanes) || len(page) > 8<<20 {
 			t.Errorf("%s: %d marks, %d bytes", test.name, shown, len(page))
 		}
-		if got := strings.Count(page, `<p class="note">`); got != len(test.notes) {
+		if got := strings.Count(page, `<span class="badge warn">note</span>`); got != len(test.notes) {
 			t.Errorf("%s: %d notes, want %d", test.name, got, len(test.notes))
 		}
 		for _, note := range test.notes {
 			if !strings.Contains(page, note) {
-				i := strings.Index(page, `<p class="note">`)
+				i := strings.Index(page, `<span class="badge warn">note</span>`)
 				t.Errorf("%s: want %q; the page says %s", test.name, note, page[i:i+300])
 			}
 		}
@@ -213,7 +213,7 @@ func TestManyRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"timelines of 3 of 5 runs, because of its size limit",
-		"probesim run --seed 2 -o html", "probesim run --seed 3 -o html", `<section class="run" id="r5"`} {
+		"probesim run --seed 2 -o html", "probesim run --seed 3 -o html", `<section id="r5"`} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the page does not have %q", want)
 		}

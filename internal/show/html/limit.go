@@ -2,11 +2,8 @@ package html
 
 import (
 	"fmt"
-	"slices"
 
 	"probesim.dev/internal/printable"
-	"probesim.dev/internal/show/report"
-	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -16,23 +13,18 @@ const maxRecords = 60_000
 // minSeries is the minimum number of records of a series.
 const minSeries = 4
 
-// limit reduces the lanes of pods to room marks and bars, and returns notes about omitted records.
-// First it combines consecutive equal probe runs and events to series. If that is not enough, the
-// lanes end early.
-func limit(lanes []*lane, end virtual.Time, room int) []string {
+// limit reduces the lanes of pods to room marks and bars if that needs no more than to combine
+// consecutive equal probe runs and events to series, and returns notes about omitted records.
+func limit(lanes []*lane, room int) []string {
 	if size(lanes) <= room {
 		return nil
 	}
-	var notes []string
-	if n := foldAll(lanes); n > 0 {
-		notes = append(notes, fmt.Sprintf("Consecutive equal probe runs and events are shown as one mark: %s of them "+
-			"are only counted.", printable.Thousands(n)))
+	n := foldAll(lanes)
+	if n == 0 {
+		return nil
 	}
-	if size(lanes) <= room {
-		return notes
-	}
-	return append(notes, fmt.Sprintf("The lanes end at %s, because the run is too large for one page. To see "+
-		"everything, use a shorter --until, fewer pods, or -o jsonl.", trace.FormatTime(cutLanes(lanes, room, end))))
+	return []string{fmt.Sprintf("Consecutive equal probe runs and events are shown as one mark: %s of them are only "+
+		"counted.", printable.Thousands(n))}
 }
 
 func size(lanes []*lane) int {
@@ -91,53 +83,4 @@ func (l *lane) fold(causes map[int64]bool) int {
 func same(a, b *trace.Record) bool {
 	return a.Instance == b.Instance && a.Container == b.Container && a.Result == b.Result && a.Reason == b.Reason &&
 		a.Message == b.Message
-}
-
-// cutLanes ends lanes after maxSize of their marks and bars, and returns the time of the end.
-func cutLanes(lanes []*lane, maxSize int, end virtual.Time) virtual.Time {
-	var times []virtual.Time
-	for _, l := range lanes {
-		for _, r := range l.Records {
-			times = append(times, r.T)
-		}
-		for _, b := range l.Bars {
-			times = append(times, b.From)
-		}
-	}
-	slices.Sort(times)
-	at := times[maxSize]
-	for _, l := range lanes {
-		l.cut(at, end)
-	}
-	return at
-}
-
-func (l *lane) cut(at, end virtual.Time) {
-	n := len(l.Records)
-	for n > 0 && l.Records[n-1].T >= at {
-		n--
-	}
-	l.Records = l.Records[:n]
-	if len(l.Labels) > n {
-		l.Labels = l.Labels[:n]
-	}
-	l.Bars = slices.DeleteFunc(l.Bars, func(b report.Bar) bool { return b.From >= at })
-	for i := range l.Bars {
-		l.Bars[i].To = min(l.Bars[i].To, at)
-	}
-	l.Series = slices.DeleteFunc(l.Series, func(s series) bool { return !l.has(s.First) })
-	for i := range l.Series {
-		if s := &l.Series[i]; !l.has(s.Last) {
-			s.Last, s.Count = 0, 0
-		}
-	}
-	if l.Kind != "pod" && l.Kind != "exits" {
-		l.Bars = append(l.Bars, report.Bar{From: at, To: end, State: "cut", Text: "not on this page"})
-	}
-}
-
-func (l *lane) has(step int64) bool {
-	_, found := slices.BinarySearchFunc(l.Records, step,
-		func(r *trace.Record, step int64) int { return int(r.Step - step) })
-	return found
 }

@@ -3,6 +3,7 @@ package html
 import (
 	"testing"
 
+	"probesim.dev/internal/show/document"
 	"probesim.dev/trace"
 )
 
@@ -23,28 +24,30 @@ func TestStoryOfInitContainer(t *testing.T) {
 		patch(true, done, up),
 		patch(false, done, down),
 		patch(false, done, trace.ContainerStatus{Name: "app", State: "running", Started: true}),
-		// opposite tones
+		// the worst tone counts
 		patch(false, trace.ContainerStatus{Name: "migrate", State: "running", Started: true, Ready: true}, down),
 	}
 	for i := range records {
 		records[i].Step = int64(i + 1)
 	}
-	want := [][2]string{
-		{"migrate Started is true", "good"},
-		{"migrate Started is false, migrate Ready is true", "good"},
-		{"app Started is true, app Ready is true, Ready is true", "good"},
-		{"app Started is false, app Ready is false, Ready is false", "bad"},
-		{"app Started is true", "good"},
-		{"migrate Started is true", "good"},
-		{"app Started is false", "bad"},
+	want := []struct {
+		what string
+		tone document.Style
+	}{
+		{"migrate Started is true", document.Good},
+		{"migrate Started is false, migrate Ready is true", document.Good},
+		{"app Started is true, app Ready is true, Ready is true", document.Good},
+		{"app Started is false, app Ready is false, Ready is false", document.Bad},
+		{"app Started is true", document.Good},
+		{"migrate Started is true, app Started is false", document.Bad},
 	}
-	story := merge(changes(records))
+	story := changes(records)
 	if len(story) != len(want) {
 		t.Fatalf("%d rows: %+v", len(story), story)
 	}
 	for i, h := range story {
-		if h.What != want[i][0] || h.Tone != want[i][1] {
-			t.Errorf("row %d is %q, %q; want %q", i, h.What, h.Tone, want[i])
+		if h.What != want[i].what || h.Tone != want[i].tone {
+			t.Errorf("row %d is %q, %v; want %v", i, h.What, h.Tone, want[i])
 		}
 	}
 }

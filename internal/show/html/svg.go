@@ -180,7 +180,7 @@ func (p *picture) bar(kind string, b *report.Bar, x, middle, width float64) {
 	if b.Part > 0 {
 		room := look.Heights[kind] - 4
 		height, class = max(b.Part*room, 1), "leveltext"
-		y = middle + room/2 - b.Below*room - height
+		y = middle + room/2 - height
 	}
 	if height > 0 {
 		p.add(`<rect class="b-%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, b.State, x, y, width, height)

@@ -12,16 +12,20 @@ import (
 
 // maker collects the events of one run.
 type maker struct {
-	writer *Writer
 	run    *report.Run
 	prefix string
 	zero   virtual.Time // start of the file: t=0, or the first record if that is earlier
 	end    virtual.Time
 
+	last, flows int // numbers of a process or thread, and of a flow
+
+	process   int    // of the lane
+	container string // of the lane
+	router    string // of the lane
+
 	names  []event
 	events []event
 	places map[int64]place // places of records, by step
-	starts map[int64]bool  // steps that start probing: container starts and successes of startup probes
 }
 
 // place is an end of a flow.
@@ -33,104 +37,112 @@ type place struct {
 func (m *maker) make() {
 	h := history.Read(m.run.Records, m.run.Until)
 	m.end = h.End
-	m.node(h)
-	for _, p := range h.Pods {
-		m.pod(p)
+	for _, l := range report.Lanes(h) {
+		m.lane(l)
 	}
-	m.objects(h)
+	for i, p := range h.Pods {
+		for _, l := range report.PodLanes(p, i, h.End) {
+			m.lane(l)
+		}
+		if len(p.Events) > 0 {
+			thread := m.thread("events")
+			for _, r := range p.Events {
+				m.instant(thread, "event", printable.Text(r.Reason), "t", r)
+			}
+		}
+	}
 	for i := range m.run.Records {
 		m.flow(&m.run.Records[i])
 	}
 }
 
-func (m *maker) node(h *history.History) {
-	if len(h.Marks) == 0 && len(h.Kubelet) == 0 {
+// lane adds a lane of a timeline. The node, each pod, each Deployment and each Service is a process;
+// numbers are counters, and other lanes are threads.
+func (m *maker) lane(l *report.Lane) {
+	name := l.Label
+	switch {
+	case l.Depth == 0 && (l.Kind != "kubelet" || m.process == 0):
+		m.process = m.number()
+		m.name("process", m.process, 0, m.prefix+l.Of)
+	case l.Kind == "life":
+		m.container = l.Label
+	case l.Depth == 2:
+		name = m.container + " " + l.Label
+	}
+	switch l.Kind {
+	case "object":
+	case "set":
+		m.counters(name+" Ready", l.Bars)
+	case "wanted":
+		m.counters("Ready", l.Bars)
+		for _, v := range l.Wanted {
+			m.counter("desired", v.At, v.Value)
+		}
+	case "level":
+		m.router = name
+		m.counters(name, l.Bars)
+	case "lost":
+		m.counters(m.router+" lost a second", l.Bars)
+	case "node", "pod":
+		m.marks(l)
+	case "kubelet":
+		thread := m.thread(name)
+		for _, b := range l.Bars {
+			m.slice(thread, "kubelet", map[string]string{"yes": "running", "no": "down"}[b.State], b.From, b.To, b.Record)
+		}
+	case "life":
+		m.life(l)
+	case "probe":
+		m.probes(m.thread(name), l.Records)
+	default:
+		if l.Actions != nil {
+			m.actions(m.thread(name), l.Actions)
+		} else {
+			m.condition(name, l)
+		}
+	}
+}
+
+// counters adds a counter with the values of bars. Between two bars it is 0.
+func (m *maker) counters(name string, bars []report.Bar) {
+	for i, b := range bars {
+		m.counter(name, b.From, b.Value)
+		if i+1 == len(bars) && b.To < m.end || i+1 < len(bars) && b.To < bars[i+1].From {
+			m.counter(name, b.To, 0)
+		}
+	}
+}
+
+// marks adds actions from outside.
+func (m *maker) marks(l *report.Lane) {
+	if len(l.Marks) == 0 {
 		return
 	}
-	process := m.process("node")
-	if len(h.Kubelet) > 0 {
-		thread := m.thread(process, "kubelet")
-		for i, f := range h.Kubelet {
-			to, name := m.end, "down"
-			if i+1 < len(h.Kubelet) {
-				to = h.Kubelet[i+1].At
-			}
-			if f.On {
-				name = "running"
-			}
-			m.slice(process, thread, "kubelet", name, f.At, to, f.Record)
-		}
-	}
-	m.marks(process, h.Marks, "g")
-}
-
-// marks adds actions from outside.
-func (m *maker) marks(process int, marks []history.Mark, scope string) {
-	if len(marks) == 0 {
-		return
-	}
-	thread := m.thread(process, "steps")
-	for _, mark := range marks {
-		m.instant(process, thread, "step", mark.What, scope, mark.Record)
+	thread, scope := m.thread("steps"), map[string]string{"node": "g", "pod": "p"}[l.Kind]
+	for _, mark := range l.Marks {
+		m.instant(thread, "step", mark.What, scope, mark.Record)
 	}
 }
 
-func (m *maker) pod(p *history.Pod) {
-	process := m.process(printable.Text(trace.PodName(p.Name)))
-	m.marks(process, p.Marks, "p")
-	m.actions(process, "volumes", p.Waits)
-	status := m.thread(process, "status")
-	m.condition(process, status, "Ready", p.Ready)
-	for _, c := range p.Containers {
-		m.container(process, status, p, c)
-	}
-	if len(p.Events) > 0 {
-		thread := m.thread(process, "events")
-		for _, r := range p.Events {
-			m.instant(process, thread, "event", printable.Text(r.Reason), "t", r)
+func (m *maker) life(l *report.Lane) {
+	thread := m.thread(l.Label)
+	for _, b := range l.Bars {
+		what := b.State
+		if b.State != history.Running && b.Text != "" {
+			what += " " + b.Text
 		}
+		m.slice(thread, "container", what, b.From, b.To, b.Record)
+	}
+	for _, r := range l.Records {
+		title, _ := report.Describe(r)
+		m.instant(thread, "container", title, "t", r)
 	}
 }
 
-func (m *maker) container(process, status int, p *history.Pod, c *history.Container) {
-	name := printable.Text(c.Name)
-	if len(c.Probes[trace.Startup]) > 0 {
-		m.condition(process, status, name+" Started", c.Started)
-	}
-	if len(p.Containers) > 1 && len(c.Probes[trace.Readiness]) > 0 {
-		m.condition(process, status, name+" Ready", c.Ready)
-	}
-	thread := m.thread(process, name)
-	for _, s := range c.Life(p, m.end) {
-		what := s.State
-		if s.Reason != "" {
-			what += " " + printable.Text(s.Reason)
-		}
-		m.slice(process, thread, "container", what, s.From, s.To, s.Record)
-	}
-	for i := range c.Runs {
-		for _, r := range c.Runs[i].Records {
-			m.starts[r.Step] = m.starts[r.Step] || r.Kind == trace.ContainerStarted
-			title, _ := report.Describe(r)
-			m.instant(process, thread, "container", title, "t", r)
-		}
-	}
-	m.actions(process, name+" image pulls", c.Pulls)
-	m.actions(process, name+" hooks", c.Hooks)
-	for _, probe := range trace.ProbeTypes {
-		if shots := c.Probes[probe]; len(shots) > 0 {
-			m.probes(process, m.thread(process, name+" "+string(probe)), shots)
-		}
-	}
-}
-
-// actions adds a thread with a slice for each action, if there are any. Two preStop hooks of an
-// instance can overlap: the second slice then begins at the end of the first.
-func (m *maker) actions(process int, name string, actions []history.Action) {
-	if len(actions) == 0 {
-		return
-	}
-	thread, last := m.thread(process, name), m.zero
+// actions adds a slice for each action. Two preStop hooks of an instance can overlap: the second
+// slice then begins at the end of the first.
+func (m *maker) actions(thread int, actions []history.Action) {
+	last := m.zero
 	for i := range actions {
 		a := &actions[i]
 		from, to := max(a.From, last), a.Until(m.end)
@@ -138,44 +150,48 @@ func (m *maker) actions(process int, name string, actions []history.Action) {
 		if a.End != nil {
 			what += " " + string(a.End.Result)
 		}
-		m.slice(process, thread, "action", what, from, max(from, to), a.Record())
+		m.slice(thread, "action", what, from, max(from, to), a.Record())
 		last = max(last, to)
 	}
 }
 
 // probes adds a slice for each probe run.
-func (m *maker) probes(process, thread int, shots []*trace.Record) {
+func (m *maker) probes(thread int, shots []*trace.Record) {
 	last := m.zero
 	for _, r := range shots {
 		from := max(r.T.Add(-r.Took), last)
 		last = r.T
-		m.starts[r.Step] = r.Probe == trace.Startup && r.Result == trace.Success
-		m.slice(process, thread, "probe", string(r.Result), from, r.T, r)
+		m.slice(thread, "probe", string(r.Result), from, r.T, r)
 	}
 }
 
 // condition adds a counter with the values 0 and 1, and an instant for each change, as an end for
 // flows.
-func (m *maker) condition(process, thread int, name string, flips []history.Flip) {
-	for _, f := range flips {
+func (m *maker) condition(name string, l *report.Lane) {
+	thread := m.thread(name)
+	for _, b := range l.Bars {
 		value, text := 0, name+" is false"
-		if f.On {
+		if b.State == "yes" {
 			value, text = 1, name+" is true"
 		}
-		m.counter(process, name, f.At, value)
-		m.instant(process, thread, "status", text, "t", f.Record)
+		m.counter(name, b.From, value)
+		m.instant(thread, "status", text, "t", b.Record)
 	}
 }
 
-func (m *maker) process(name string) int {
-	process := m.writer.number()
-	m.name("process", process, 0, m.prefix+name)
-	return process
+func (m *maker) counter(name string, at virtual.Time, value int) {
+	m.events = append(m.events, event{Phase: "C", Name: name, Process: m.process, Time: micros(at.Sub(m.zero)),
+		Args: &args{Value: &value}})
 }
 
-func (m *maker) thread(process int, name string) int {
-	thread := m.writer.number()
-	m.name("thread", process, thread, name)
+func (m *maker) number() int {
+	m.last++
+	return m.last
+}
+
+func (m *maker) thread(name string) int {
+	thread := m.number()
+	m.name("thread", m.process, thread, name)
 	return thread
 }
 
@@ -187,42 +203,47 @@ func (m *maker) name(what string, process, thread int, name string) {
 		event{Phase: "M", Name: what + "_sort_index", Process: process, Thread: thread, Args: &args{SortIndex: &order}})
 }
 
-func (m *maker) slice(process, thread int, category, name string, from, to virtual.Time, r *trace.Record) {
+func (m *maker) slice(thread int, category, name string, from, to virtual.Time, r *trace.Record) {
 	duration := micros(max(to.Sub(from), 0))
-	m.events = append(m.events, event{Phase: "X", Name: name, Category: category, Process: process, Thread: thread,
+	m.events = append(m.events, event{Phase: "X", Name: name, Category: category, Process: m.process, Thread: thread,
 		Time: micros(from.Sub(m.zero)), Duration: &duration, Args: about(r)})
 	if r != nil && r.T < to {
 		from = max(from, r.T) // the record with the reason of waiting follows the start of waiting
 	}
-	m.note(process, thread, from, r)
+	m.note(thread, from, r)
 }
 
-func (m *maker) instant(process, thread int, category, name, scope string, r *trace.Record) {
-	m.events = append(m.events, event{Phase: "i", Name: name, Category: category, Process: process, Thread: thread,
+func (m *maker) instant(thread int, category, name, scope string, r *trace.Record) {
+	m.events = append(m.events, event{Phase: "i", Name: name, Category: category, Process: m.process, Thread: thread,
 		Time: micros(r.T.Sub(m.zero)), Scope: scope, Args: about(r)})
-	m.note(process, thread, r.T, r)
+	m.note(thread, r.T, r)
 }
 
 // note stores the first place of a record.
-func (m *maker) note(process, thread int, at virtual.Time, r *trace.Record) {
+func (m *maker) note(thread int, at virtual.Time, r *trace.Record) {
 	if r == nil {
 		return
 	}
 	if _, known := m.places[r.Step]; !known {
-		m.places[r.Step] = place{process, thread, at}
+		m.places[r.Step] = place{m.process, thread, at}
 	}
 }
 
-// flow adds a flow from the cause of a record to the record, if both have a place.
+// flow adds a flow from the cause of a record to the record, if both have a place. What starts
+// probing, a container or the success of its startup probe, has no flow to each probe run.
 func (m *maker) flow(r *trace.Record) {
 	from, shown := m.places[r.Cause]
 	to, too := m.places[r.Step]
-	if !shown || !too || r.Kind == trace.ProbeExecuted && m.starts[r.Cause] {
-		return // avoid a flow to each probe run
+	if !shown || !too {
+		return
 	}
-	m.writer.flows++
+	if cause := trace.ByStep(m.run.Records, r.Cause); r.Kind == trace.ProbeExecuted && cause != nil &&
+		(cause.Kind == trace.ContainerStarted || cause.Probe == trace.Startup && cause.Result == trace.Success) {
+		return
+	}
+	m.flows++
 	e := event{Phase: "s", Name: "cause", Category: "cause", Process: from.process, Thread: from.thread,
-		Time: micros(from.at.Sub(m.zero)), ID: m.writer.flows}
+		Time: micros(from.at.Sub(m.zero)), ID: m.flows}
 	m.events = append(m.events, e)
 	e.Phase, e.Bind, e.Process, e.Thread, e.Time = "f", "e", to.process, to.thread,
 		micros(max(from.at, to.at).Sub(m.zero))

@@ -4,7 +4,6 @@
 package perfetto
 
 import (
-	"bufio"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -27,7 +26,7 @@ type event struct {
 	Time     micros  `json:"ts"`
 	Duration *micros `json:"dur,omitempty"`
 	Scope    string  `json:"s,omitempty"`
-	ID       int64   `json:"id,omitempty"`
+	ID       int     `json:"id,omitempty"`
 	Bind     string  `json:"bp,omitempty"`
 	Args     *args   `json:"args,omitempty"`
 }
@@ -58,23 +57,17 @@ func (m micros) MarshalJSON() ([]byte, error) {
 	return []byte(text), nil
 }
 
-// Writer writes runs to a file. Create it with NewWriter.
-type Writer struct {
-	w     *bufio.Writer
-	first bool
-	last  int   // last number of a process or thread; all numbers differ
-	flows int64 // number of flows
-	err   error
-}
+// Each run has numbers of its own: a run has fewer processes and threads, and fewer flows. Viewers
+// read numbers of processes and threads as 32 bits.
+const (
+	perRun      = 1_000_000
+	flowsPerRun = 1_000_000_000
+)
 
-// NewWriter returns a Writer to w. Add and Close do not buffer data after they return.
-func NewWriter(w io.Writer) *Writer {
-	return &Writer{w: bufio.NewWriterSize(w, 1<<16), first: true}
-}
-
-// Add writes a run. If several is true, the names of its processes contain the run.
-func (w *Writer) Add(run *report.Run, several bool) error {
-	m := &maker{writer: w, run: run, places: map[int64]place{}, starts: map[int64]bool{}}
+// Render writes the events of a run, with commas between them. Runs in one file have different
+// numbers. If there are several, the names of the processes contain the run.
+func Render(w io.Writer, run *report.Run, number int, several bool) error {
+	m := &maker{run: run, last: number * perRun, flows: number * flowsPerRun, places: map[int64]place{}}
 	if several {
 		m.prefix = run.Scenario + " " + run.Kubernetes
 		if run.Seed != nil {
@@ -87,54 +80,46 @@ func (w *Writer) Add(run *report.Run, several bool) error {
 	}
 	m.make()
 	slices.SortStableFunc(m.events, func(a, b event) int { return cmp.Compare(a.Time, b.Time) })
-	for i := range m.names {
-		w.write(&m.names[i])
+	for i, e := range append(m.names, m.events...) {
+		text, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			io.WriteString(w, ",\n")
+		}
+		if _, err := w.Write(printable.JSON(nil, text)); err != nil {
+			return err
+		}
 	}
-	for i := range m.events {
-		w.write(&m.events[i])
-	}
-	return w.flush()
+	return nil
 }
 
-// Close completes the file. It does not close the underlying writer.
-func (w *Writer) Close() error {
-	if w.first {
-		w.print(head)
+// Writer writes a file with runs.
+type Writer struct{ begun bool }
+
+// Add writes the events of a run.
+func (f *Writer) Add(w io.Writer, events string) error {
+	if events == "" {
+		return nil
 	}
-	w.print("\n]}\n")
-	return w.flush()
+	before := ",\n"
+	if !f.begun {
+		before = head + "\n"
+	}
+	f.begun = true
+	_, err := io.WriteString(w, before+events)
+	return err
 }
 
 const head = `{"displayTimeUnit":"ms","traceEvents":[`
 
-func (w *Writer) write(e *event) {
-	text, err := json.Marshal(e)
-	if err != nil && w.err == nil {
-		w.err = err
+// Close completes the file. It does not close the underlying writer.
+func (f *Writer) Close(w io.Writer) error {
+	end := "\n]}\n"
+	if !f.begun {
+		end = head + end
 	}
-	if w.first {
-		w.print(head + "\n")
-	} else {
-		w.print(",\n")
-	}
-	w.first = false
-	w.print(string(printable.JSON(nil, text)))
-}
-
-func (w *Writer) print(text string) {
-	if _, err := w.w.WriteString(text); err != nil && w.err == nil {
-		w.err = err
-	}
-}
-
-func (w *Writer) flush() error {
-	if err := w.w.Flush(); err != nil && w.err == nil {
-		w.err = err
-	}
-	return w.err
-}
-
-func (w *Writer) number() int {
-	w.last++
-	return w.last
+	_, err := io.WriteString(w, end)
+	return err
 }

@@ -159,9 +159,29 @@ func restart(zero time.Duration) *report.Run {
 		Until: virtual.At(zero + 20*time.Second), Records: rec.Records()}
 }
 
+// writer writes runs to a file.
+type writer struct {
+	Writer
+	to   *bytes.Buffer
+	runs int
+}
+
+func newWriter(to *bytes.Buffer) *writer { return &writer{to: to} }
+
+func (w *writer) Add(run *report.Run, several bool) error {
+	var b bytes.Buffer
+	if err := Render(&b, run, w.runs, several); err != nil {
+		return err
+	}
+	w.runs++
+	return w.Writer.Add(w.to, b.String())
+}
+
+func (w *writer) Close() error { return w.Writer.Close(w.to) }
+
 func TestWriter(t *testing.T) {
 	var b bytes.Buffer
-	w := NewWriter(&b)
+	w := newWriter(&b)
 	for _, zero := range []time.Duration{0, -3 * time.Second} {
 		if err := w.Add(restart(zero), true); err != nil {
 			t.Fatal(err)
@@ -180,7 +200,7 @@ func TestWriter(t *testing.T) {
 	for _, want := range []string{
 		`{"ph":"M","name":"process_name","pid":`, `"args":{"name":"s v1.37 seed 4: web"}`,
 		`"args":{"name":"app liveness"}`,
-		`"name":"success","cat":"probe","pid":3,"tid":7,"ts":4999999.999,"dur":20000.001,`,
+		`"name":"success","cat":"probe","pid":3,"tid":8,"ts":4999999.999,"dur":20000.001,`,
 		`"name":"failure","cat":"probe",`, `"message":"\u003c\"\\xff\u003e"`, `"name":"container exited with 137"`,
 		`"name":"container started: restart 1"`,
 	} {
@@ -197,7 +217,7 @@ func TestWriter(t *testing.T) {
 func TestEmpty(t *testing.T) {
 	for _, runs := range [][]*report.Run{nil, {{}}} {
 		var b bytes.Buffer
-		w := NewWriter(&b)
+		w := newWriter(&b)
 		for _, r := range runs {
 			w.Add(r, false)
 		}
@@ -213,7 +233,7 @@ func TestLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	w := NewWriter(&b)
+	w := newWriter(&b)
 	step := long.Sample(4, 1)
 	for i := 0; i < len(all); i += step {
 		s := all[i]
@@ -269,7 +289,7 @@ func TestManyContainers(t *testing.T) {
 		records = slices.Insert(records, 1,
 			trace.Record{Step: 2, Kind: trace.StatusPatched, Pod: "default/web", T: 1, Status: status})
 		var b bytes.Buffer
-		w := NewWriter(&b)
+		w := newWriter(&b)
 		if err := w.Add(&report.Run{Scenario: "many", Records: records, Until: virtual.At(time.Minute)}, false); err !=
 			nil {
 			t.Fatal(err)

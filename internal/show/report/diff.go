@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/show/diff"
@@ -15,31 +14,52 @@ import (
 
 // Diff compares the runs of one scenario with several versions of Kubernetes.
 type Diff struct {
-	Scenario string
-	File     string
-	Line     int
-	Seed     *int64             // nil for a run without a seed
-	Names    []string           // version of each run
-	Pairs    []*diff.Difference // each run compared with the next one
-	Changed  []diff.Row         // compares all runs
-	Replay   string             // command that repeats the comparison
-	Notes    []string           // of all runs; see Run
-	Err      error              // set if a run failed, so that there is no comparison
+	Scenario string             `json:"scenario"`
+	File     string             `json:"file"`
+	Line     int                `json:"line"`
+	Seed     *int64             `json:"seed,omitempty"` // nil for a run without a seed
+	Names    []string           `json:"versions"`       // of each run
+	Pairs    []*diff.Difference `json:"-"`              // each run compared with the next one
+	Changed  []diff.Row         `json:"changed"`        // compares all runs
+	Replay   string             `json:"-"`              // command that repeats the comparison
+	Notes    []string           `json:"notes,omitempty"`
+	Err      error              `json:"-"` // set if a run failed, so that there is no comparison
 }
 
-// Same reports whether all runs are the same, except for messages.
-func (d *Diff) Same() bool {
+// Kind says how far runs differ. A greater kind tells a reader more.
+type Kind int
+
+const (
+	NoDifference Kind = iota // except for messages
+	InTiming
+	InBehavior
+	EndedEarly
+)
+
+// kinds have the marks of comparisons, and the words for the first comparison of a kind.
+var kinds = [...]struct {
+	mark  string
+	style document.Style
+	first string
+}{
+	{"same", good, ""}, {"differs", warn, "first difference"}, {"differs", warn, "first difference in behavior"},
+	{"ERROR", bad, "first run that ended early"},
+}
+
+// Kind returns the greatest kind of difference of two runs.
+func (d *Diff) Kind() (k Kind) {
+	if d.Err != nil {
+		return EndedEarly
+	}
 	for _, p := range d.Pairs {
-		if !p.Same() {
-			return false
+		switch {
+		case p.Diverges:
+			return InBehavior
+		case !p.Same():
+			k = InTiming
 		}
 	}
-	return d.Err == nil
-}
-
-// Diverges reports whether runs differ in more than timing.
-func (d *Diff) Diverges() bool {
-	return slices.ContainsFunc(d.Pairs, func(p *diff.Difference) bool { return p.Diverges })
+	return k
 }
 
 // DiffLine writes one line about a comparison, with the scenario name padded to pad characters.
@@ -48,14 +68,15 @@ func DiffLine(w io.Writer, d *Diff, pad int, o document.Options) error {
 	if d.Seed != nil {
 		facts = append(facts, fmt.Sprintf("seed %d", *d.Seed))
 	}
-	if d.kind() == inTiming || d.kind() == inBehavior {
+	kind := d.Kind()
+	if kind == InTiming || kind == InBehavior {
 		facts = append(facts, d.summary())
 	}
-	line := d.kind().line(d.Scenario, pad, facts...)
+	line := kind.line(d.Scenario, pad, facts...)
 	if d.Err != nil {
 		line.Notes = errorLines(d.Err)
 	}
-	if err := writeLine(w, line, o); err != nil || d.Same() {
+	if err := writeLine(w, line, o); err != nil || kind == NoDifference {
 		return err
 	}
 	o.Margin += 2 // the notes may explain the difference
@@ -63,15 +84,9 @@ func DiffLine(w io.Writer, d *Diff, pad int, o document.Options) error {
 }
 
 // line returns the line of a comparison, or of several.
-func (k differenceKind) line(name string, pad int, facts ...string) document.Item {
+func (k Kind) line(name string, pad int, facts ...string) document.Item {
 	line := lineOf(Broken, name, pad, facts...)
-	switch k {
-	case noDifference:
-		line.Mark, line.Style = "same", good
-	case inTiming, inBehavior:
-		line.Mark, line.Style = "differs", warn
-	}
-	line.Mark = fmt.Sprintf("%-7s", line.Mark)
+	line.Mark, line.Style = fmt.Sprintf("%-7s", kinds[k].mark), kinds[k].style
 	return line
 }
 
@@ -114,11 +129,11 @@ func (d *Diff) add(b *document.Body) {
 	b.Gap()
 	if len(d.Changed) > 0 {
 		d.changed(b)
-	} else if !d.Same() {
+	} else if d.Kind() != NoDifference {
 		b.Text(plain, "Readiness, restarts, exits and numbers of probes are the same.")
 	}
 	b.Gap()
-	addNotes(b, d.Notes)
+	AddNotes(b, d.Notes)
 }
 
 func addPair(b *document.Body, from, to string, p *diff.Difference) {
@@ -185,22 +200,11 @@ func (d *Diff) changed(b *document.Body) {
 	b.Table(t)
 }
 
-type jsonDiffs struct {
-	Comparisons []jsonDiff     `json:"comparisons"`
-	Summaries   []*DiffSummary `json:"summaries,omitempty"`
-}
-
 type jsonDiff struct {
-	Scenario string     `json:"scenario"`
-	File     string     `json:"file"`
-	Line     int        `json:"line"`
-	Seed     *int64     `json:"seed,omitempty"`
-	Versions []string   `json:"versions"`
-	Same     bool       `json:"same"`
-	Error    string     `json:"error,omitempty"`
-	Pairs    []jsonPair `json:"pairs"`
-	Changed  []diff.Row `json:"changed"`
-	Notes    []string   `json:"notes,omitempty"`
+	*Diff
+	Same  bool       `json:"same"`
+	Error string     `json:"error,omitempty"`
+	Pairs []jsonPair `json:"pairs"`
 }
 
 type jsonPair struct {
@@ -215,7 +219,7 @@ type jsonPair struct {
 }
 
 type jsonDiffLine struct {
-	In     string          `json:"in"` // both, a or b
+	In     diff.Side       `json:"in"`
 	Record json.RawMessage `json:"record"`
 }
 
@@ -223,8 +227,10 @@ type jsonDiffLine struct {
 func DiffJSON(w io.Writer, all []*Diff, summaries []*DiffSummary) error {
 	docs := make([]jsonDiff, len(all))
 	for i, d := range all {
-		docs[i] = jsonDiff{Scenario: d.Scenario, File: d.File, Line: d.Line, Seed: d.Seed, Versions: d.Names,
-			Same: d.Same(), Pairs: []jsonPair{}, Changed: append([]diff.Row{}, d.Changed...), Notes: d.Notes}
+		docs[i] = jsonDiff{Diff: d, Same: d.Kind() == NoDifference, Pairs: []jsonPair{}}
+		if d.Changed == nil {
+			d.Changed = []diff.Row{}
+		}
 		if d.Err != nil {
 			docs[i].Error = d.Err.Error()
 		}
@@ -232,7 +238,10 @@ func DiffJSON(w io.Writer, all []*Diff, summaries []*DiffSummary) error {
 			docs[i].Pairs = append(docs[i].Pairs, newJSONPair(d.Names[j], d.Names[j+1], p))
 		}
 	}
-	return printable.WriteJSON(w, jsonDiffs{docs, summaries})
+	return printable.WriteJSON(w, struct {
+		Comparisons []jsonDiff     `json:"comparisons"`
+		Summaries   []*DiffSummary `json:"summaries,omitempty"`
+	}{docs, summaries})
 }
 
 func newJSONPair(a, b string, p *diff.Difference) jsonPair {
@@ -244,8 +253,7 @@ func newJSONPair(a, b string, p *diff.Difference) jsonPair {
 		pair.Diverge = new(int64(p.Divergence))
 	}
 	for _, l := range p.Around {
-		in := map[diff.Side]string{diff.Both: "both", diff.A: "a", diff.B: "b"}[l.Side]
-		pair.Records = append(pair.Records, jsonDiffLine{in, trace.AppendJSON(nil, l.Record)})
+		pair.Records = append(pair.Records, jsonDiffLine{l.Side, trace.AppendJSON(nil, l.Record)})
 	}
 	return pair
 }

@@ -20,75 +20,44 @@ type DiffSummary struct {
 	Behavior summary.Seeds `json:"behavior,omitempty"` // of those with a difference in more than timing
 	Broken   summary.Seeds `json:"errors,omitempty"`   // of those with a run that ended early
 
-	kind   differenceKind // greatest of the comparisons
-	first  string         // about the first comparison of this kind
-	seed   int64          // of this comparison
-	notes  []string
-	replay func(seed int64) string
+	worst *Diff // the first that says most
 }
 
-// differenceKind says how far runs differ. A greater kind tells a reader more.
-type differenceKind int
-
-const (
-	noDifference differenceKind = iota
-	inTiming
-	inBehavior
-	endedEarly
-)
-
-func (d *Diff) kind() differenceKind {
-	switch {
-	case d.Err != nil:
-		return endedEarly
-	case d.Diverges():
-		return inBehavior
-	case !d.Same():
-		return inTiming
-	}
-	return noDifference
-}
-
-// NewDiffSummary returns an empty summary of comparisons like d. replay returns the command that
-// repeats the comparison with a seed.
-func NewDiffSummary(d *Diff, replay func(seed int64) string) *DiffSummary {
-	return &DiffSummary{Scenario: d.Scenario, File: d.File, Line: d.Line, Names: d.Names, notes: d.Notes,
-		replay: replay}
-}
-
-// Add adds the comparison with a seed.
+// Add adds a comparison with a seed.
 func (s *DiffSummary) Add(d *Diff) {
-	seed := *d.Seed
-	s.Seeds.Add(seed)
-	if k := d.kind(); k > s.kind {
-		s.kind, s.first, s.seed = k, d.summary(), seed
+	if s.worst == nil {
+		*s = DiffSummary{Scenario: d.Scenario, File: d.File, Line: d.Line, Names: d.Names, worst: d}
 	}
-	if d.Err != nil {
-		s.Broken.Add(seed)
-		return
+	kind := d.Kind()
+	if kind > s.worst.Kind() {
+		s.worst = d
 	}
-	if !d.Same() {
-		s.Differ.Add(seed)
-	}
-	if d.Diverges() {
-		s.Behavior.Add(seed)
+	s.Seeds.Add(*d.Seed)
+	switch {
+	case kind == EndedEarly:
+		s.Broken.Add(*d.Seed)
+	case kind == InBehavior:
+		s.Behavior.Add(*d.Seed)
+		fallthrough
+	case kind == InTiming:
+		s.Differ.Add(*d.Seed)
 	}
 }
 
 // Write writes the summary: in how many comparisons there is a difference, and which one is the
 // first.
 func (s *DiffSummary) Write(w io.Writer, pad int, o document.Options) error {
-	if s.kind != noDifference {
-		pad = 0 // there is more than a line
+	kind := s.worst.Kind()
+	if kind == NoDifference {
+		line := kind.line(s.Scenario, pad, s.Seeds.Label())
+		return text(w, o, func(b *document.Body) { b.Item(line) })
 	}
-	line := s.kind.line(s.Scenario, pad, s.Seeds.Label(), s.facts())
-	if s.kind != noDifference {
-		line.Body = &document.Body{}
-		addNotes(line.Body, s.notes)
-		line.Body.Text(plain, fmt.Sprintf("%s: seed %d, %s", firstOf[s.kind], s.seed, s.first))
-		line.Body.Command(s.replay(s.seed))
-	}
-	if err := text(w, o, func(b *document.Body) { b.Item(line) }); err != nil || s.kind == noDifference {
+	line := kind.line(s.Scenario, 0, s.Seeds.Label(), s.facts())
+	line.Body = &document.Body{}
+	AddNotes(line.Body, s.worst.Notes)
+	line.Body.Text(plain, fmt.Sprintf("%s: seed %d, %s", kinds[kind].first, *s.worst.Seed, s.worst.summary()))
+	line.Body.Command(s.worst.Replay)
+	if err := text(w, o, func(b *document.Body) { b.Item(line) }); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(w)
@@ -96,22 +65,15 @@ func (s *DiffSummary) Write(w io.Writer, pad int, o document.Options) error {
 }
 
 func (s *DiffSummary) facts() string {
-	if len(s.Differ)+len(s.Broken) == 0 {
-		return ""
-	}
-	parts := []string{fmt.Sprintf("%d of %d differ", s.Differ.Count(), s.Seeds.Count())}
-	behavior := s.Behavior.Count()
-	if behavior > 0 {
-		parts = append(parts, fmt.Sprintf("%d in behavior", behavior))
-	}
-	if n := s.Differ.Count() - behavior; n > 0 {
-		parts = append(parts, fmt.Sprintf("%d in timing only", n))
-	}
-	if n := s.Broken.Count(); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d ended early", n))
+	differ, behavior := s.Differ.Count(), s.Behavior.Count()
+	parts := []string{fmt.Sprintf("%d of %d differ", differ, s.Seeds.Count())}
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{behavior, "in behavior"}, {differ - behavior, "in timing only"}, {s.Broken.Count(), "ended early"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
+		}
 	}
 	return strings.Join(parts, ", ")
 }
-
-var firstOf = map[differenceKind]string{inTiming: "first difference", inBehavior: "first difference in behavior",
-	endedEarly: "first run that ended early"}

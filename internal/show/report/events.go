@@ -36,7 +36,7 @@ type EventSeries struct {
 func Events(w io.Writer, run *Run, o document.Options) error {
 	return text(w, o, func(b *document.Body) {
 		if all := run.Events(); len(all) > 0 {
-			b.Section(document.Section{Title: "Events:"}).Table(eventTable(all))
+			b.Section(document.Section{Title: "Events:"}).Table(EventTable(all, maxEvents))
 		}
 	})
 }
@@ -49,8 +49,8 @@ func (r *Run) Events() []*EventSeries {
 	return collectEvents(r.shown(), r.Until)
 }
 
-// eventTable returns a table of events.
-func eventTable(all []*EventSeries) *document.Table {
+// EventTable returns a table of events. If there are more than most, it omits rows in the middle.
+func EventTable(all []*EventSeries, most int) *document.Table {
 	severalPods := slices.ContainsFunc(all,
 		func(e *EventSeries) bool { return e.First.Pod != all[0].First.Pod || len(e.pods) > 1 })
 	severalContainers := slices.ContainsFunc(all, func(e *EventSeries) bool {
@@ -60,9 +60,9 @@ func eventTable(all []*EventSeries) *document.Table {
 	if !severalPods && !severalContainers {
 		t.Head[3] = ""
 	}
-	kept, left := TrimMiddle(all, maxEvents)
+	kept, left := TrimMiddle(all, most)
 	for i, e := range kept {
-		if left > 0 && i == maxEvents/2 {
+		if left > 0 && i == most/2 {
 			t.Line(plain, fmt.Sprintf("  … %d more", left))
 		}
 		var cells []document.Cell
@@ -77,6 +77,7 @@ func eventTable(all []*EventSeries) *document.Table {
 		for _, text := range []string{"  " + e.Times(), e.First.Type, e.First.Reason, object, e.First.Message} {
 			cells = append(cells, document.Cell{Text: text, Style: style})
 		}
+		cells[0].Steps = []int64{e.Latest.Step}
 		t.Row(cells...)
 	}
 	return t

@@ -64,7 +64,7 @@ func (c *Case) failures(title string) (list []findings.Finding) {
 			add(e, fmt.Sprintf("It did not hold in any of %s.", Plural(len(c.Runs), "run")))
 		}
 	}
-	for _, t := range c.Tallies() {
+	for _, t := range c.tallies() {
 		if t.First == nil {
 			continue
 		}
@@ -125,7 +125,7 @@ func (c *Case) properties() []findings.Property {
 	}
 	list := []findings.Property{{Name: "runs", Value: fmt.Sprint(len(c.Runs))}, {Name: "outcomes", Value: c.Counts()}}
 	add := func(subject string, s *summary.Statistics) {
-		for _, r := range Rows(s) {
+		for _, r := range rowsOf(s) {
 			max, seed := r.Max()
 			list = append(list, findings.Property{Name: subject + " " + r.Label,
 				Value: fmt.Sprintf("min %s, median %s, p95 %s, max %s (seed %d)",
@@ -133,7 +133,7 @@ func (c *Case) properties() []findings.Property {
 		}
 	}
 	for _, p := range c.Statistics.Pods {
-		add(EachLabel(p), &p.Statistics)
+		add(eachLabel(p), &p.Statistics)
 		for _, k := range p.Shown() {
 			add(trace.PodName(p.Name)+"/"+k.Name, &k.Statistics)
 		}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -26,15 +27,14 @@ type Lane struct {
 	Bars   []Bar    `json:"bars,omitempty"`
 	Labels []string `json:"labels,omitempty"` // of the marks, if any
 
-	Records  []*trace.Record    `json:"-"` // of the marks
-	Marks    []history.Mark     `json:"-"` // actions from outside
-	Actions  []history.Action   `json:"-"`
-	History  *history.Container `json:"-"` // of a life
-	Workload *history.Workload  `json:"-"` // of an object
-	Wanted   []history.Level    `json:"-"` // of a level: less is a warning
-	Losses   []history.Loss     `json:"-"` // of requests
-	Empty    string             `json:"-"` // why there are no bars
-	From     virtual.Time       `json:"-"` // where that stands
+	Records []*trace.Record    `json:"-"` // of the marks
+	Marks   []history.Mark     `json:"-"` // actions from outside
+	Actions []history.Action   `json:"-"`
+	History *history.Container `json:"-"` // of a life
+	Wanted  []history.Level    `json:"-"` // of a level: less is a warning
+	Losses  []history.Loss     `json:"-"` // of requests
+	Empty   string             `json:"-"` // why there are no bars
+	From    virtual.Time       `json:"-"` // where that stands
 }
 
 // Bar is a state during a span.
@@ -44,12 +44,10 @@ type Bar struct {
 	State string       `json:"state"`
 	Text  string       `json:"text,omitempty"`
 	Step  int64        `json:"step,omitempty"` // of the record that started it, or 0
-	// Part is the height of a level, and Below where it begins, as parts of the lane.
-	Part  float64 `json:"part,omitempty"`
-	Below float64 `json:"below,omitempty"`
+	Part  float64      `json:"part,omitempty"` // height of a level, as a part of the lane
 
 	Record *trace.Record `json:"-"`
-	Value  int           `json:"-"` // of a level
+	Value  int           `json:"-"` // of a level, or of lost requests a second
 }
 
 // Lanes returns the lanes of the node, of Deployments and of Services: how many pods are Ready, are
@@ -65,27 +63,26 @@ func Lanes(h *history.History) []*Lane {
 	}
 	for _, w := range h.Workloads {
 		name := printable.Text(trace.PodName(w.Name))
-		all = append(all, &Lane{Label: name, Of: "Deployment " + name, Kind: "object", Pod: -1, Workload: w})
+		all = append(all, &Lane{Label: name, Of: "Deployment " + name, Kind: "object", Pod: -1})
+		ready := levelLane(readyLabel(w), name, w.Ready, 1, h.End)
+		ready.Kind, ready.Wanted = "wanted", w.Desired
 		for _, s := range w.ReplicaSets {
 			if len(w.ReplicaSets) > 1 {
-				set := levelLane(printable.Text(trace.PodName(s.Name)), name, s.Ready, h.End)
+				set := levelLane(printable.Text(trace.PodName(s.Name)), name, s.Ready, greatest(w.Ready), h.End)
 				set.Kind = "set"
 				all = append(all, set)
 			}
 		}
-		ready := levelLane(readyLabel(w), name, w.Ready, h.End)
-		ready.Kind, ready.Wanted = "wanted", w.Desired
 		all = append(all, ready)
 	}
 	for _, s := range h.Services {
 		name := printable.Text(trace.PodName(s.Name))
 		all = append(all, &Lane{Label: "service " + name, Of: "Service " + name, Kind: "object", Pod: -1},
-			levelLane("endpoints", name, s.Endpoints, h.End))
+			levelLane("endpoints", name, s.Endpoints, 1, h.End))
 		for _, r := range s.Routers {
-			all = append(all, levelLane(printable.Text(r.Name), name, r.Targets, h.End))
+			all = append(all, levelLane(printable.Text(r.Name), name, r.Targets, 1, h.End))
 			if len(r.Losses) > 0 {
-				all = append(all, &Lane{Label: fmt.Sprintf("lost %.0f", r.Lost()), Of: name, Kind: "lost", Depth: 1,
-					Pod: -1, Losses: r.Losses})
+				all = append(all, lossLane(r, name))
 			}
 		}
 	}
@@ -101,13 +98,11 @@ func readyLabel(w *history.Workload) string {
 	return fmt.Sprintf("Ready %d/%d", w.Ready[len(w.Ready)-1].Value, w.Desired[len(w.Desired)-1].Value)
 }
 
-// levelLane shows a number as the height of a bar.
-func levelLane(label, of string, levels []history.Level, end virtual.Time) *Lane {
+// levelLane shows a number as the height of a bar, in relation to the greatest number of the lane or
+// of another one.
+func levelLane(label, of string, levels []history.Level, most int, end virtual.Time) *Lane {
 	l := &Lane{Label: label, Of: of, Kind: "level", Depth: 1, Pod: -1}
-	most := 1
-	for _, v := range levels {
-		most = max(most, v.Value)
-	}
+	most = max(most, greatest(levels))
 	for i, v := range levels {
 		to := end
 		if i+1 < len(levels) {
@@ -117,6 +112,44 @@ func levelLane(label, of string, levels []history.Level, end virtual.Time) *Lane
 			l.Bars = append(l.Bars, Bar{From: v.At, To: to, State: "level", Text: strconv.Itoa(v.Value), Value: v.Value,
 				Part: float64(v.Value) / float64(most), Record: v.Record})
 		}
+	}
+	return l
+}
+
+func greatest(levels []history.Level) (most int) {
+	for _, v := range levels {
+		most = max(most, v.Value)
+	}
+	return most
+}
+
+// lossLane shows how many requests a second are lost, and marks of those that are lost at once. Losses
+// of several pods at one time share a bar.
+func lossLane(r *history.Router, of string) *Lane {
+	l := &Lane{Label: fmt.Sprintf("lost %.0f", r.Lost()), Of: of, Kind: "lost", Depth: 1, Pod: -1, Losses: r.Losses}
+	var edges []virtual.Time
+	for _, loss := range l.Losses {
+		if edges = append(edges, loss.From, loss.To); loss.From == loss.To {
+			l.Records = append(l.Records, loss.Record)
+		}
+	}
+	slices.Sort(edges)
+	edges = slices.Compact(edges)
+	most := 0.0
+	for i := range len(edges) - 1 {
+		b := Bar{From: edges[i], To: edges[i+1], State: "lost"}
+		for _, loss := range l.Losses {
+			if loss.From <= b.From && loss.To >= b.To {
+				b.Part, b.Record = b.Part+loss.Rate, loss.Record
+			}
+		}
+		if b.Part > 0 {
+			b.Text, b.Value, most = fmt.Sprintf("%.0f/s", b.Part), int(math.Round(b.Part)), max(most, b.Part)
+			l.Bars = append(l.Bars, b)
+		}
+	}
+	for i := range l.Bars {
+		l.Bars[i].Part /= most
 	}
 	return l
 }

@@ -105,11 +105,11 @@ func (c *Case) section(b *document.Body) {
 	}
 	s := b.Section(document.Section{Title: title})
 	if len(c.Runs) > 1 {
-		c.details(&s.Body)
+		c.AddSummary(&s.Body)
 	} else {
-		addNotes(&s.Body, r.Notes)
+		AddNotes(&s.Body, r.Notes)
 		c.broken(&s.Body)
-		addChecks(&s.Body, r.Expectations)
+		AddChecks(&s.Body, r.Expectations)
 		c.command(&s.Body, "To repeat this run", r)
 	}
 	if r.Output == "" {

@@ -19,7 +19,7 @@ func (d *drawing) level(l *Lane) row {
 	}
 	r := make(row, d.scale.columns())
 	values, most := d.values(l.Bars)
-	least, _ := d.values(levelLane("", "", l.Wanted, virtual.Max).Bars)
+	least, _ := d.values(levelLane("", "", l.Wanted, 1, virtual.Max).Bars)
 	for i, v := range values {
 		if v < 0 {
 			continue

@@ -76,8 +76,9 @@ type Run struct {
 	Err error
 	// Why explains the run on its page. It may be nil.
 	Why *why.Run
-	// Output is text about the run: its timeline for JUnit, its section for a page.
-	Output string
+	// Output is text about the run: its timeline for JUnit, its section for a page. ID is that of the
+	// section.
+	Output, ID string
 }
 
 // Outcome is the outcome of a run, a case or an expectation.
@@ -128,6 +129,14 @@ func (r *Run) Drawn() *history.History {
 	h := history.Read(r.Records, r.Until)
 	h.AddWindows(r.Windows)
 	return h
+}
+
+// Link returns the place of the run on a page, or "" if it has none.
+func (r *Run) Link() string {
+	if r.ID == "" {
+		return ""
+	}
+	return "#" + r.ID
 }
 
 // Outcome returns Broken, Failed or OK.

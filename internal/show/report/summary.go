@@ -25,7 +25,7 @@ func CaseSummary(w io.Writer, c *Case, o document.Options) error {
 	}
 	line := lineOf(c.Outcome(), c.Scenario, 0, c.facts()...)
 	line.Body = &document.Body{}
-	c.details(line.Body)
+	c.AddSummary(line.Body)
 	if err := text(w, o, func(b *document.Body) { b.Item(line) }); err != nil {
 		return err
 	}
@@ -49,12 +49,12 @@ func (c *Case) facts() []string {
 	return facts
 }
 
-// details adds what a summary of the runs of a case has.
-func (c *Case) details(b *document.Body) {
-	addNotes(b, c.Runs[0].Notes)
+// AddSummary adds what a summary of the runs of a case has.
+func (c *Case) AddSummary(b *document.Body) {
+	AddNotes(b, c.Runs[0].Notes)
 	c.broken(b)
-	c.tallies(b)
-	addNotes(b, c.Unproven)
+	c.addTallies(b)
+	AddNotes(b, c.Unproven)
 	c.table(b)
 	b.Gap()
 	failed, worst := c.firstFailed(), c.worst()
@@ -140,8 +140,8 @@ func seedLabel(r *Run) string {
 	return fmt.Sprintf("seed %d: ", *r.Seed)
 }
 
-// Tally counts the outcomes of an expectation in the runs of a case.
-type Tally struct {
+// tally counts the outcomes of an expectation in the runs of a case.
+type tally struct {
 	*Expectation               // of the first run in which it failed, or of the first run that has it
 	Held         int           // number of runs in which it held
 	Broken       int           // number of runs in which it failed
@@ -154,21 +154,21 @@ type Tally struct {
 	runs int // number of completed runs that have it
 }
 
-// Tallies counts the outcomes of each expectation, in the order of the scenario. A step that was
+// tallies counts the outcomes of each expectation, in the order of the scenario. A step that was
 // not executed counts as an expectation of the runs in which this happened.
-func (c *Case) Tallies() []*Tally {
+func (c *Case) tallies() []*tally {
 	type key struct {
 		file         string
 		line, column int
 		name         string
 	}
-	byKey := map[key]*Tally{}
-	var all []*Tally
-	of := func(e *Expectation) *Tally {
+	byKey := map[key]*tally{}
+	var all []*tally
+	of := func(e *Expectation) *tally {
 		k := key{e.File, e.Line, e.Column, e.Name}
 		t := byKey[k]
 		if t == nil {
-			t = &Tally{Expectation: e}
+			t = &tally{Expectation: e}
 			byKey[k] = t
 			all = append(all, t)
 		}
@@ -186,7 +186,7 @@ func (c *Case) Tallies() []*Tally {
 		of(&c.Expectations[i]).Over = &c.Expectations[i]
 	}
 	slices.SortStableFunc(all,
-		func(a, b *Tally) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
+		func(a, b *tally) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
 	return all
 }
 
@@ -201,7 +201,7 @@ func (c *Case) completed() int {
 	return n
 }
 
-func (t *Tally) add(e *Expectation, r *Run) {
+func (t *tally) add(e *Expectation, r *Run) {
 	if r.Err == nil {
 		t.runs++
 	}
@@ -223,7 +223,7 @@ func (t *Tally) add(e *Expectation, r *Run) {
 
 // Outcome returns Failed if the expectation failed in a run or across all runs, Skipped if it
 // applied to no run, and OK otherwise.
-func (t *Tally) Outcome() Outcome {
+func (t *tally) Outcome() Outcome {
 	switch {
 	case t.Broken > 0 || t.Over != nil && t.Over.Outcome == Failed:
 		return Failed
@@ -234,13 +234,13 @@ func (t *Tally) Outcome() Outcome {
 }
 
 // Count returns in how many runs the expectation held: "held in 79 of 100".
-func (t *Tally) Count() string {
+func (t *tally) Count() string {
 	return fmt.Sprintf("held in %d of %d", t.Held, t.Held+t.Broken+t.Unmet)
 }
 
 // Note returns what to know about the count: that the expectation does not need to hold in each
 // run, or did not apply to some.
-func (t *Tally) Note() string {
+func (t *tally) Note() string {
 	var parts []string
 	if t.Over != nil {
 		parts = append(parts, "one run is enough")
@@ -251,15 +251,15 @@ func (t *Tally) Note() string {
 	return strings.Join(parts, ", ")
 }
 
-// tallies adds a line for each expectation, and what broke it.
-func (c *Case) tallies(b *document.Body) {
-	all := c.Tallies()
+// addTallies adds a line for each expectation, and what broke it.
+func (c *Case) addTallies(b *document.Body) {
+	all := c.tallies()
 	width := 0
 	for _, t := range all {
 		width = max(width, len(t.Count()))
 	}
 	b.List()
-	var last *Tally // that failed
+	var last *tally // that failed
 	for _, t := range all {
 		mark, style := markOf(t.Outcome(), 7)
 		x := document.Item{Mark: fmt.Sprintf("%s %-*s", mark, width, t.Count()), Style: style,
@@ -275,7 +275,7 @@ func (c *Case) tallies(b *document.Body) {
 
 // broken adds where an expectation stands, the seeds that broke it, and what happened in the first
 // of their runs. last is the previous expectation that failed, or nil.
-func (t *Tally) broken(b *document.Body, last *Tally) {
+func (t *tally) broken(b *document.Body, last *tally) {
 	e, seeds, seed := t.Over, "", ""
 	switch {
 	case t.First != nil && t.First.Seed == nil:
@@ -293,20 +293,20 @@ func (t *Tally) broken(b *document.Body, last *Tally) {
 	first.details(b, seeds, seed)
 }
 
-// Statistic is a row of the statistics of a pod or container.
-type Statistic struct {
+// statistic is a row of the statistics of a pod or container.
+type statistic struct {
 	Label, Key string // for people, for programs
 	*summary.Distribution
 	Times bool // values are times in nanoseconds, not numbers
 }
 
-// Rows returns the statistics of a pod or container that have values.
-func Rows(s *summary.Statistics) []Statistic {
-	return slices.DeleteFunc(allRows(s), func(r Statistic) bool { return r.Count() == 0 })
+// rowsOf returns the statistics of a pod or container that have values.
+func rowsOf(s *summary.Statistics) []statistic {
+	return slices.DeleteFunc(allRows(s), func(r statistic) bool { return r.Count() == 0 })
 }
 
-func allRows(s *summary.Statistics) []Statistic {
-	return []Statistic{
+func allRows(s *summary.Statistics) []statistic {
+	return []statistic{
 		{"restarts", "restarts", &s.Restarts, false}, {"time to Ready", "timeToReady", &s.ToReady, true},
 		{"not Ready afterwards", "notReady", &s.Unready, true}, {"longest outage", "longestOutage", &s.Outage, true},
 		{"rollout took", "rolloutTook", &s.Took, true}, {"fewest Ready", "fewestReady", &s.Fewest, false},
@@ -321,11 +321,11 @@ func (c *Case) table(b *document.Body) {
 	}
 	t := &document.Table{Left: 1, Head: []string{"", "min", "median", "p95", "max", "seed"}}
 	for _, p := range c.Statistics.Pods {
-		if len(Rows(&p.Statistics)) == 0 {
+		if len(rowsOf(&p.Statistics)) == 0 {
 			continue
 		}
-		t.Line(bold, EachLabel(p))
-		addStatistics(t, &p.Statistics)
+		t.Line(bold, eachLabel(p))
+		c.addStatistics(t, &p.Statistics)
 		for _, k := range p.Shown() {
 			name := trace.PodName(p.Name) + "/" + k.Name
 			if k.Equal(&p.Statistics) {
@@ -333,7 +333,7 @@ func (c *Case) table(b *document.Body) {
 				continue
 			}
 			t.Line(bold, name)
-			addStatistics(t, &k.Statistics)
+			c.addStatistics(t, &k.Statistics)
 		}
 	}
 	if n := len(c.Runs) - c.Statistics.Runs; n > 0 {
@@ -342,9 +342,9 @@ func (c *Case) table(b *document.Body) {
 	b.Table(t)
 }
 
-// EachLabel returns the name of a group of pods above numbers of which each pod of each run has its
+// eachLabel returns the name of a group of pods above numbers of which each pod of each run has its
 // own: "web (3 pods, each counts)".
-func EachLabel(p *summary.PodStatistics) string {
+func eachLabel(p *summary.PodStatistics) string {
 	switch n := len(p.Pods); n {
 	case 0:
 		return trace.PodName(p.Name)
@@ -356,8 +356,8 @@ func EachLabel(p *summary.PodStatistics) string {
 }
 
 // addStatistics adds the rows of a pod or container.
-func addStatistics(t *document.Table, s *summary.Statistics) {
-	for _, r := range Rows(s) {
+func (c *Case) addStatistics(t *document.Table, s *summary.Statistics) {
+	for _, r := range rowsOf(s) {
 		if r.Key == "longestOutage" && r.Same() && r.Min() == 0 {
 			continue // there is no time without Ready
 		}
@@ -368,31 +368,63 @@ func addStatistics(t *document.Table, s *summary.Statistics) {
 			t.Line(dim, "    not Ready at any time of the run")
 			continue
 		}
-		t.Row(r.cells()...)
+		t.Row(c.cells(&r)...)
 		if never > 0 {
 			t.Line(dim, fmt.Sprintf("    never: not within the run, %d of %d (%s)", never, r.Count(), seeds.Label()))
 		}
 	}
 }
 
-// cells returns a row of a distribution: least, median, 95th percentile, greatest, and the seed of
-// the greatest unless all are the same.
-func (r *Statistic) cells() []document.Cell {
+// cells returns a row of a distribution: least, median, 95th percentile and greatest, and unless all
+// are the same the seed of the greatest, and a histogram for a page.
+func (c *Case) cells(r *statistic) []document.Cell {
 	most, seed := r.Max()
 	row := []document.Cell{{Text: "  " + r.Label}, r.cell(r.Min()), r.cell(r.Median()), r.cell(r.Quantile(95)),
 		r.cell(most)}
-	if !r.Same() {
-		row = append(row, document.Cell{Text: fmt.Sprint(seed), Style: dim})
+	if r.Same() {
+		return row
 	}
-	return row
+	of := document.Cell{Text: fmt.Sprint(seed), Style: dim}
+	for _, run := range c.Runs {
+		if run.SeedOrZero() == seed {
+			of.Link = run.Link()
+		}
+	}
+	return append(row, of, document.Cell{Bars: r.histogram()})
 }
 
-func (r *Statistic) cell(v int64) document.Cell {
+// bins is the number of ranges of equal width in a histogram. The last bar has the values that are
+// never.
+const bins = 24
+
+func (r *statistic) histogram() (bars []document.Bar) {
+	values := r.Values()
+	never, _ := r.Never()
+	counts := make([]int, bins+1)
+	counts[bins] = never
+	width := (values[max(len(values)-never, 1)-1]-values[0])/bins + 1
+	for _, v := range values[:len(values)-never] {
+		counts[(v-values[0])/width]++
+	}
+	for i, n := range counts {
+		class := "span"
+		if i == bins {
+			class = "never"
+		}
+		if n > 0 {
+			bars = append(bars, document.Bar{Class: class, From: float64(i) / (bins + 1), To: float64(i+1) / (bins + 1),
+				Part: float64(n) / float64(slices.Max(counts))})
+		}
+	}
+	return bars
+}
+
+func (r *statistic) cell(v int64) document.Cell {
 	return document.Cell{Text: r.Text(v), Style: r.style(v)}
 }
 
 // style marks the values that are bad for a container.
-func (r *Statistic) style(v int64) document.Style {
+func (r *statistic) style(v int64) document.Style {
 	switch {
 	case v == int64(summary.Never):
 		return bad
@@ -403,7 +435,7 @@ func (r *Statistic) style(v int64) document.Style {
 }
 
 // Text formats a value for people.
-func (r *Statistic) Text(v int64) string {
+func (r *statistic) Text(v int64) string {
 	if !r.Times {
 		return fmt.Sprint(v)
 	}
@@ -439,7 +471,7 @@ func (c *Case) Choose(n int) []*Run {
 		return c.Runs
 	}
 	first := map[*Run]bool{}
-	for _, t := range c.Tallies() {
+	for _, t := range c.tallies() {
 		first[t.First] = true
 	}
 	order := slices.Clone(c.Runs)

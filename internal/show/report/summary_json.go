@@ -54,7 +54,7 @@ func (c *Case) summary() *jsonSummary {
 			s.Outcomes.Error++
 		}
 	}
-	for _, t := range c.Tallies() {
+	for _, t := range c.tallies() {
 		s.Expectations = append(s.Expectations,
 			jsonTally{t.Name, t.File, t.Line, t.Column, t.Outcome(), t.Held, t.Broken, t.Unmet, t.Skipped, t.Seeds})
 	}

@@ -29,15 +29,16 @@ func Heading(w io.Writer, run *Run, o document.Options) error {
 func (r *Run) heading(b *document.Body) {
 	b.Lead(r.Scenario+" ", strings.Join(r.Facts(), "  "))
 	b.Text(document.Plain, Description(r.Description))
-	addNotes(b, r.Notes)
+	AddNotes(b, r.Notes)
 }
 
 // Notes writes the notes about a run.
 func Notes(w io.Writer, notes []string, o document.Options) error {
-	return text(w, o, func(b *document.Body) { addNotes(b, notes) })
+	return text(w, o, func(b *document.Body) { AddNotes(b, notes) })
 }
 
-func addNotes(b *document.Body, notes []string) {
+// AddNotes adds the notes about a run.
+func AddNotes(b *document.Body, notes []string) {
 	b.List()
 	for _, note := range notes {
 		b.Item(document.Item{Mark: "note", Style: document.Warn, Text: note})
@@ -73,17 +74,22 @@ func lineOf(outcome Outcome, name string, pad int, facts ...string) document.Ite
 		Text: strings.TrimRight(fmt.Sprintf("%-*s  %s", pad, printable.Text(name), strings.Join(facts, "  ")), " ")}
 }
 
+// Mark returns the mark of an outcome, and its style.
+func (o Outcome) Mark() (string, document.Style) {
+	switch o {
+	case Failed:
+		return "FAILED", document.Bad
+	case Broken:
+		return "ERROR", document.Bad
+	case OK:
+		return "ok", document.Good
+	}
+	return string(o), document.Dim
+}
+
 // markOf returns the mark of an outcome, padded, and its style.
 func markOf(outcome Outcome, pad int) (string, document.Style) {
-	mark, style := string(outcome), document.Dim
-	switch outcome {
-	case Failed:
-		mark, style = "FAILED", document.Bad
-	case Broken:
-		mark, style = "ERROR", document.Bad
-	case OK:
-		style = document.Good
-	}
+	mark, style := outcome.Mark()
 	return fmt.Sprintf("%-*s", pad, mark), style
 }
 
@@ -187,10 +193,11 @@ func (c *Case) unproven(w io.Writer, o document.Options) error {
 
 // Checks writes one line for each expectation, and the details of failed ones.
 func Checks(w io.Writer, expectations []Expectation, o document.Options) error {
-	return text(w, o, func(b *document.Body) { addChecks(b, expectations) })
+	return text(w, o, func(b *document.Body) { AddChecks(b, expectations) })
 }
 
-func addChecks(b *document.Body, expectations []Expectation) {
+// AddChecks adds a line for each expectation, and the details of failed ones.
+func AddChecks(b *document.Body, expectations []Expectation) {
 	b.List()
 	for i := range expectations {
 		b.Item(expectations[i].item())
@@ -202,7 +209,7 @@ func Failures(w io.Writer, expectations []Expectation, o document.Options) error
 	return text(w, o, func(b *document.Body) { addFailures(b, expectations) })
 }
 
-func addFailures(b *document.Body, expectations []Expectation) { addChecks(b, FailedOf(expectations)) }
+func addFailures(b *document.Body, expectations []Expectation) { AddChecks(b, FailedOf(expectations)) }
 
 // FailedNames writes the names of the failed expectations.
 func FailedNames(w io.Writer, expectations []Expectation, o document.Options) error {
@@ -290,7 +297,7 @@ func newRecords[T any](list []T, of func(T) *trace.Record) *records {
 }
 
 func (r *records) add(mark string, style document.Style, x *trace.Record) {
-	r.Row(document.Cell{Text: fmt.Sprintf("%s%*s", mark, r.width, trace.FormatTime(x.T)), Style: style},
+	r.Row(document.Cell{Text: fmt.Sprintf("%s%*s", mark, r.width, trace.FormatTime(x.T)), Style: style, Steps: []int64{x.Step}},
 		document.Cell{Text: x.Subject(), Style: style}, document.Cell{Text: x.Summary(), Style: style})
 }
 

@@ -471,59 +471,15 @@ const (
 	minSyncPeriod = time.Second
 )
 
-// syncBefore says which sync of kube-proxy a change of targets had to wait for, or nothing if
-// nobody knows. That sync ended at most minSyncPeriod before somebody asked for the change. If it
-// changed no target it has no record, but the EndpointSlice that it was for has.
+// syncBefore says when the sync of kube-proxy ended that a change of targets had to wait for, or
+// nothing if nobody knows: a sync that changed no target has no record. It ended at most
+// minSyncPeriod before somebody asked for the change.
 func (r *Run) syncBefore(rec *trace.Record) string {
-	since := rec.T.Add(-rec.Took - minSyncPeriod)
-	var slice *trace.Record
-	for _, other := range slices.Backward(r.records) {
-		switch {
-		case other.T < since:
-		case other.Kind == trace.RoutesChanged && other.Reason == kubeProxy && other.T < rec.T:
-			return ", and the one before ended at " + r.at(other.T) + r.changedTargets(other)
-		case slice == nil && other.Kind == trace.EndpointsWritten && other.Step < rec.Cause &&
-			other.Object.Name == rec.Object.Name:
-			slice = other
-		}
-	}
-	if slice == nil {
+	before := last(r.records, func(other *trace.Record) bool {
+		return other.Kind == trace.RoutesChanged && other.Reason == kubeProxy && other.T < rec.T
+	})
+	if before == nil || before.T < rec.T.Add(-rec.Took-minSyncPeriod) {
 		return ""
 	}
-	pod := ""
-	for _, e := range slice.Object.Endpoints {
-		if !e.Ready && !e.Terminating {
-			pod = e.Pod
-		}
-	}
-	return ", and the one before changed no target: at " + r.at(slice.T) + " " + r.objectText(slice, pod)
-}
-
-// changedTargets says which pods a router added and dropped.
-func (r *Run) changedTargets(rec *trace.Record) string {
-	var before []trace.Endpoint
-	for _, other := range r.records {
-		if other.Step == rec.Step {
-			break
-		}
-		if other.Kind == trace.RoutesChanged && other.Reason == rec.Reason && other.Object.Name == rec.Object.Name {
-			before = other.Object.Endpoints
-		}
-	}
-	missing := func(of, in []trace.Endpoint) (names []string) {
-		for _, e := range of {
-			if !slices.ContainsFunc(in, func(x trace.Endpoint) bool { return x.Pod == e.Pod }) {
-				names = append(names, nameOf(e.Pod))
-			}
-		}
-		return names
-	}
-	text := ""
-	if added := missing(rec.Object.Endpoints, before); len(added) > 0 {
-		text = " and added " + printable.Few(added)
-	}
-	if dropped := missing(before, rec.Object.Endpoints); len(dropped) > 0 {
-		text += " and dropped " + printable.Few(dropped)
-	}
-	return text
+	return ", and the one before ended at " + r.at(before.T)
 }

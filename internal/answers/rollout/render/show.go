@@ -59,7 +59,7 @@ func picture(d *document.Document, b *document.Section, s *rollout.Shown, kubern
 	d.Script = html.ChartScript()
 	run := Drawn(s, kubernetes)
 	drawn := b.Section(document.Section{Page: true, Title: caption, Fold: true})
-	drawn.Picture(document.Picture{Page: func(w io.Writer) error { return html.Timeline(w, run) }})
+	drawn.Picture(html.Timeline(run))
 	if race, found := Race(s, run, 0); found {
 		report.AddRace(&drawn.Body, &race)
 	}

@@ -41,11 +41,6 @@ class Chart {
     }));
   }
 
-  cutOf(lane) {
-    const cut = lane.bars.find((bar) => bar.state === 'cut');
-    return cut ? cut.from : this.data.to;
-  }
-
   frame() {
     const button = (text, label, act) => {
       const b = html('button', {type: 'button', 'aria-label': label, title: label}, text);
@@ -222,7 +217,7 @@ class Chart {
     }
     const entry = (sample, text) => html('span', {}, svg('svg', {viewBox: '-9 -7 18 14'}, sample), text);
     const list = marks.filter(([glyph]) => glyphs.has(glyph)).map(([glyph, text]) => entry(svg('g', {class: 'm m-' + glyph}, svg('path', {class: 'shape', d: shapes[glyph]})), text));
-    const partial = new Set(['set0', 'set1', 'set2', 'set3', 'level', 'lost']);
+    const partial = new Set(['level', 'lost']);
     for (const [state, text] of bars) {
       if (states.has(state)) list.push(entry(drawBar({kind: 'ready'}, {state, part: partial.has(state) ? 1 : 0}, 0, -9, 18, 0), text));
     }

@@ -50,8 +50,8 @@ function describeGroup(chart, lane, first, end) {
 }
 
 const stateNames = {yes: 'true', no: 'false', up: 'running', down: 'down', killing: 'stop pending: preStop hook, or other containers first',
-  running: 'running', stopping: 'stopping: between the stop signal and the exit', waiting: 'waiting', terminated: 'terminated', cut: 'not on this page',
-  unknown: 'not recorded', window: 'applies:', busy: 'in progress:', level: '', set0: 'pods Ready', set1: 'pods Ready', set2: 'pods Ready', set3: 'pods Ready', lost: 'lost:'};
+  running: 'running', stopping: 'stopping: between the stop signal and the exit', waiting: 'waiting', terminated: 'terminated',
+  unknown: 'not recorded', window: 'applies:', busy: 'in progress:', level: '', lost: 'lost:'};
 
 function describeBar(chart, lane, bar) {
   const parts = [html('p', {}, html('b', {}, lane.of + (lane.label !== lane.of && lane.kind !== 'life' ? ' ' + lane.label : '')), ' ', stateNames[bar.state] ?? bar.state, bar.text && bar.state !== 'cut' ? ' ' + bar.text : ''),
@@ -61,9 +61,8 @@ function describeBar(chart, lane, bar) {
 
 function describeSeries(chart, lane, series) {
   const first = chart.records.get(series.first), last = chart.records.get(series.last);
-  const to = last ? last.t : chart.cutOf(lane);
-  const parts = [html('p', {}, html('b', {}, formatTime(first.t) + ' – ' + formatTime(to)), ' ', lane.of + ' ' + lane.label)];
-  parts.push(html('p', {}, last ? series.count.toLocaleString('en') + ' consecutive: ' + first.title + ', one every ' + formatSpan((to - first.t) / (series.count - 1)) : 'consecutive: ' + first.title));
+  const parts = [html('p', {}, html('b', {}, formatTime(first.t) + ' – ' + formatTime(last.t)), ' ', lane.of + ' ' + lane.label)];
+  parts.push(html('p', {}, series.count.toLocaleString('en') + ' consecutive: ' + first.title + ', one every ' + formatSpan((last.t - first.t) / (series.count - 1))));
   if (first.message) parts.push(html('p', {class: 'message'}, first.message));
   return parts;
 }

@@ -49,10 +49,10 @@ function drawBars(chart, lane, y) {
 function drawBar(lane, bar, i, x, width, mid) {
   const attributes = {class: 'b-' + bar.state, 'data-bar': i};
   if (bar.part) {
-    const room = heights[lane.kind] - 4, height = Math.max(bar.part * room, 1), bottom = mid + room / 2 - (bar.below || 0) * room;
+    const room = heights[lane.kind] - 4, height = Math.max(bar.part * room, 1), bottom = mid + room / 2;
     return svg('rect', {...attributes, x, width, y: bottom - height, height});
   }
-  const tall = {running: 18, killing: 18, stopping: 18, cut: 14}[bar.state];
+  const tall = {running: 18, killing: 18, stopping: 18}[bar.state];
   if (tall) return svg('rect', {...attributes, x, width, y: mid - tall / 2, height: tall, rx: width > 6 ? 2 : 0});
   if (bar.state === 'waiting' || bar.state === 'terminated') return svg('path', {...attributes, d: `M${x} ${mid}h${width}`, 'stroke-width': 2, 'pointer-events': 'stroke'});
   if (bar.state === 'unknown') return svg('path', {...attributes, d: `M${x} ${mid}h${width}`, 'stroke-width': lane.kind === 'life' ? 18 : 8, 'pointer-events': 'stroke'});
@@ -67,7 +67,7 @@ function label(g, bar, a, b, mid) {
   const solid = bar.state === 'running' || bar.part > 0;
   const room = b - a - (solid ? 12 : 26);
   const text = solid ? fitText(bar.text, room, 11) : [bar.text, brief[bar.text]].find((t) => t && textWidth(t, 11) <= room);
-  if (!text || bar.state === 'cut' && text !== bar.text) return;
+  if (!text) return;
   if (!solid) {
     g.append(svg('rect', {x: (a + b) / 2 - textWidth(text, 11) / 2 - 4, width: textWidth(text, 11) + 8, y: mid - 7, height: 14, fill: 'var(--paper)', 'pointer-events': 'none'}));
     g.append(svg('text', {class: 'waittext', x: (a + b) / 2, y: mid + 4, 'text-anchor': 'middle'}, text));
@@ -130,7 +130,7 @@ function drawMarks(chart, lane, n, y) {
 function drawSeries(chart, lane, y) {
   const g = svg('g'), s = chart.scale, mid = y + heights[lane.kind] / 2;
   (lane.series || []).forEach((series, i) => {
-    const first = chart.records.get(series.first), to = series.last ? chart.records.get(series.last).t : chart.cutOf(lane);
+    const first = chart.records.get(series.first), to = chart.records.get(series.last).t;
     if (to < s.from || first.t > s.to) return;
     const a = Math.max(s.x(first.t), s.left), b = Math.min(s.x(to), s.left + s.width);
     g.append(svg('path', {class: 'series s-' + first.glyph, d: `M${a} ${mid}H${b}`, 'data-series': i, 'pointer-events': 'stroke'}));

@@ -1,14 +1,15 @@
 // The list of runs, and the visible runs.
 
-const sections = [...document.querySelectorAll('section.run')];
+const sections = [...document.querySelectorAll('section[id^=r]')], list = document.querySelector('nav > .scroll table');
+const rows = () => list ? [...list.tBodies[0].rows] : [];
 
 // show opens the run in the address, or the first failed run.
 function show() {
   const [, id, step] = location.hash.match(/^#(r\d+)(?:s(\d+))?$/) || [];
-  const named = sections.find((s) => s.id === id) || sections.find((s) => s.querySelector('h2 .badge:not(.ok)')) || sections[0];
+  const named = sections.find((s) => s.id === id) || sections.find((s) => s.querySelector('h2 .badge:not(.good)')) || sections[0];
   if (!named) return;
   for (const s of sections) s.hidden = s !== named;
-  for (const row of document.querySelectorAll('#runs .list tbody tr')) {
+  for (const row of rows()) {
     const a = row.querySelector('a');
     row.classList.toggle('current', a && a.hash === '#' + named.id);
     if (a) a.hash === '#' + named.id ? a.setAttribute('aria-current', 'true') : a.removeAttribute('aria-current');
@@ -20,15 +21,13 @@ function show() {
 
 // find filters the list of runs.
 function find() {
-  const nav = document.querySelector('#runs');
-  const tools = nav && nav.querySelector('.tools');
-  if (!tools) return;
-  tools.hidden = false;
-  const [text, bad] = tools.querySelectorAll('input');
+  if (!list) return;
+  const text = html('input', {type: 'search', placeholder: 'Find a run', 'aria-label': 'Find a run'}), bad = html('input', {type: 'checkbox'});
+  list.parentElement.before(html('p', {class: 'tools'}, html('label', {}, text), html('label', {}, bad, ' failed only')));
   const filter = () => {
     const words = text.value.toLowerCase();
-    for (const row of nav.querySelectorAll('.list tbody tr')) {
-      row.hidden = bad.checked && row.dataset.outcome === 'ok' || !row.textContent.toLowerCase().includes(words);
+    for (const row of rows()) {
+      row.hidden = bad.checked && row.cells[0].textContent === 'ok' || !row.textContent.toLowerCase().includes(words);
     }
   };
   text.addEventListener('input', filter);
@@ -44,17 +43,15 @@ function number(text) {
 
 // sortable makes the list of runs sortable by its columns: numbers from the greatest, texts from the first.
 function sortable() {
-  const table = document.querySelector('#runs .list table');
-  if (!table) return;
-  const heads = [...table.querySelectorAll('thead th')];
+  const heads = list ? [...list.querySelectorAll('thead th')] : [];
   heads.forEach((head, column) => {
     const button = html('button', {type: 'button', class: 'sort'}, ...head.childNodes);
     head.append(button);
     button.addEventListener('click', () => {
-      const rows = [...table.tBodies[0].rows], text = (row) => row.cells[column].textContent.trim();
-      const numbers = rows.some((row) => !isNaN(number(text(row))));
+      const all = rows(), text = (row) => row.cells[column].textContent.trim();
+      const numbers = all.some((row) => !isNaN(number(text(row))));
       const again = head.getAttribute('aria-sort');
-      const descending = again ? again === 'ascending' : numbers && column !== 3;
+      const descending = again ? again === 'ascending' : numbers && column !== 4;
       for (const h of heads) h.removeAttribute('aria-sort');
       head.setAttribute('aria-sort', descending ? 'descending' : 'ascending');
       const compare = (a, b) => {
@@ -62,8 +59,8 @@ function sortable() {
         const x = number(text(a)), y = number(text(b));
         return isNaN(x) || isNaN(y) ? isNaN(x) - isNaN(y) : x === y ? 0 : (x < y ? -1 : 1);
       };
-      rows.sort((a, b) => descending ? compare(b, a) : compare(a, b));
-      table.tBodies[0].append(...rows);
+      all.sort((a, b) => descending ? compare(b, a) : compare(a, b));
+      list.tBodies[0].append(...all);
     });
   });
 }

@@ -32,16 +32,12 @@ func (a *Answer) recording(d *document.Document) {
 	d.Script = html.ChartScript()
 	s := d.Section(document.Section{Title: run.Description, Fold: true})
 	s.Gap()
-	s.Picture(document.Picture{
-		Text: func(w io.Writer, o document.Options) error {
-			return report.Timeline(w, run, o)
-		},
-		Page: func(w io.Writer) error {
-			untitled := *run
-			untitled.Description = ""
-			return html.Section(w, &untitled)
-		},
-	})
+	s.Picture(document.Picture{Text: func(w io.Writer, o document.Options) error {
+		return report.Timeline(w, run, o)
+	}})
+	untitled := *run
+	untitled.Description = ""
+	html.Add(&s.Section(document.Section{Page: true}).Body, &untitled)
 	if len(run.EventList) > 0 {
 		s.Picture(document.Picture{Text: func(w io.Writer, o document.Options) error {
 			return report.Events(w, run, o)
