@@ -53,7 +53,7 @@ func (op *Op) goesOn() bool {
 	case CreateContainer, RemoveContainer, RemovePodSandbox:
 		return true
 	case StopContainer:
-		return op.container != nil && op.event.slot != 0 && !op.returns
+		return op.container != nil && op.event.rank > 0 && !op.returns
 	}
 	return false
 }

@@ -49,7 +49,7 @@ const (
 	DelayTCPSocket
 	DelayGRPC
 	DelayStopReturn
-	delayKinds
+	DelayKinds // their number
 )
 
 // delayHTTPBody is the kind of the time between the header and the end of a body. It has no
@@ -77,11 +77,16 @@ func DefaultDelays() Delays {
 }
 
 // defaultDelays are the delays of DefaultDelays by kind.
-var defaultDelays = (&scope{delays: new([delayKinds]Draw)}).narrower(key{}, DefaultDelays()).delays
+var defaultDelays = (&scope{delays: new([DelayKinds]Draw)}).narrower(key{}, DefaultDelays()).delays
+
+// Ranges returns the delays by kind. A nil field has its default.
+func (d Delays) Ranges() [DelayKinds]Draw {
+	return *(&scope{delays: defaultDelays}).narrower(key{}, d).delays
+}
 
 // fields returns the delays by kind.
-func (d *Delays) fields() [delayKinds]*Draw {
-	return [delayKinds]*Draw{
+func (d *Delays) fields() [DelayKinds]*Draw {
+	return [DelayKinds]*Draw{
 		d.RunPodSandbox, d.StopPodSandbox, d.RemovePodSandbox, d.PodSandboxStatus, d.ListPodSandbox,
 		d.CreateContainer, d.StartContainer, d.StopContainer, d.RemoveContainer,
 		d.ListContainers, d.ContainerStatus, d.ImageStatus, d.ImagePull, d.VolumeMount,
@@ -93,9 +98,9 @@ func (d *Delays) fields() [delayKinds]*Draw {
 // the key of its random values.
 type scope struct {
 	key    key
-	delays *[delayKinds]Draw // shared with the wider scope if this scope sets none; immutable
+	delays *[DelayKinds]Draw // shared with the wider scope if this scope sets none; immutable
 	// override contains the delays of SetDelays, which replace the delays of every scope.
-	override *[delayKinds]*Draw
+	override *[DelayKinds]*Draw
 }
 
 // narrower returns a scope below s that can override some delays.

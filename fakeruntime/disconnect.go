@@ -12,9 +12,9 @@ import (
 func (r *Runtime) Disconnect(now virtual.Time) {
 	r.run(now)
 	calls := r.calls()
-	for _, q := range slices.Clone(r.queue.heap) {
-		if q.op != nil && (q.expires || q.op.Call.Method.asksProgram()) {
-			r.queue.cancel(q.event)
+	for _, e := range slices.Clone(r.queue.events) {
+		if e.op != nil && (e.expires || e.op.Call.Method.asksProgram()) {
+			r.queue.cancel(e)
 		}
 	}
 	for _, op := range calls {

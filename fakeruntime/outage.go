@@ -134,12 +134,12 @@ func (r *Runtime) failCalls() {
 
 // calls returns the calls with an end in the queue, in the order of one instant.
 func (r *Runtime) calls() []*Op {
-	list := slices.DeleteFunc(slices.Clone(r.queue.heap),
-		func(q queued) bool { return q.op == nil || q.expires || q.op.Call.Method.IsNetwork() })
-	slices.SortFunc(list, func(a, b queued) int { return cmp.Compare(a.rank, b.rank) })
-	var ops []*Op
-	for _, q := range list {
-		ops = append(ops, q.op)
+	list := slices.DeleteFunc(slices.Clone(r.queue.events),
+		func(e *event) bool { return e.op == nil || e.expires || e.op.Call.Method.IsNetwork() })
+	slices.SortFunc(list, func(a, b *event) int { return cmp.Compare(a.rank, b.rank) })
+	ops := make([]*Op, len(list))
+	for i, e := range list {
+		ops[i] = e.op
 	}
 	return ops
 }

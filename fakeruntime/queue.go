@@ -1,7 +1,9 @@
 package fakeruntime
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"probesim.dev/sim/virtual"
 )
@@ -25,95 +27,55 @@ type event struct {
 	process *container // the container whose process ends; nil if op is set
 	op      *Op
 	expires bool // the deadline of op, not its end
-	slot    int  // 1 + index in the queue; 0: not queued
+	at      virtual.Time
+	rank    uint64 // the order at one instant: class, then order of scheduling; 0: not queued
 }
 
-// queued is an event with its place in the order: time, then class, then order of scheduling.
-type queued struct {
-	at   virtual.Time
-	rank uint64
-	*event
+func (e *event) compare(o *event) int {
+	return cmp.Or(cmp.Compare(e.at, o.at), cmp.Compare(e.rank, o.rank))
 }
 
-func (q queued) before(o queued) bool {
-	return q.at < o.at || q.at == o.at && q.rank < o.rank
-}
-
-// queue is a binary heap of events. Each event stores its index.
+// queue is a list of events, the last one first.
 type queue struct {
-	heap []queued
-	seq  uint64
+	events []*event
+	seq    uint64
+}
+
+// place returns the index at which an event is in the queue, or belongs.
+func (q *queue) place(e *event) int {
+	i, _ := slices.BinarySearchFunc(q.events, e, func(a, b *event) int { return b.compare(a) })
+	return i
 }
 
 // schedule queues an event for a time, or moves it there. An event at never is not queued.
 func (q *queue) schedule(e *event, at virtual.Time, c class) {
 	q.cancel(e)
-	if at == never {
-		return
+	if at != never {
+		q.seq++
+		e.at, e.rank = at, uint64(c)<<61|q.seq
+		q.events = slices.Insert(q.events, q.place(e), e)
 	}
-	q.seq++
-	q.heap = append(q.heap, queued{at, uint64(c)<<61 | q.seq, e})
-	q.up(len(q.heap) - 1)
 }
 
 // cancel removes an event from the queue. An event that is not queued stays so.
 func (q *queue) cancel(e *event) {
-	if e.slot == 0 {
-		return
-	}
-	i, last := e.slot-1, len(q.heap)-1
-	e.slot = 0
-	moved := q.heap[last]
-	q.heap[last] = queued{}
-	q.heap = q.heap[:last]
-	if i < last {
-		q.put(i, moved)
-		q.up(i)
-		q.down(moved.slot - 1)
+	if e.rank > 0 {
+		i := q.place(e)
+		q.events, e.rank = slices.Delete(q.events, i, i+1), 0
 	}
 }
 
 // next returns the time of the first event.
 func (q *queue) next() virtual.Time {
-	if len(q.heap) == 0 {
+	if len(q.events) == 0 {
 		return never
 	}
-	return q.heap[0].at
+	return q.events[len(q.events)-1].at
 }
 
 // pop removes and returns the first event.
 func (q *queue) pop() *event {
-	e := q.heap[0].event
+	e := q.events[len(q.events)-1]
 	q.cancel(e)
 	return e
-}
-
-func (q *queue) put(i int, e queued) {
-	q.heap[i] = e
-	e.slot = i + 1
-}
-
-func (q *queue) up(i int) {
-	e := q.heap[i]
-	for i > 0 && e.before(q.heap[(i-1)/2]) {
-		q.put(i, q.heap[(i-1)/2])
-		i = (i - 1) / 2
-	}
-	q.put(i, e)
-}
-
-func (q *queue) down(i int) {
-	e := q.heap[i]
-	for {
-		child := 2*i + 1
-		if child+1 < len(q.heap) && q.heap[child+1].before(q.heap[child]) {
-			child++
-		}
-		if child >= len(q.heap) || !q.heap[child].before(e) {
-			break
-		}
-		q.put(i, q.heap[child])
-		i = child
-	}
-	q.put(i, e)
 }

@@ -60,7 +60,7 @@ func New(o Options) *Runtime {
 	if o.Record == nil {
 		o.Record = func(trace.Record) int64 { return 0 }
 	}
-	builtin := scope{delays: defaultDelays, override: new([delayKinds]*Draw)}
+	builtin := scope{delays: defaultDelays, override: new([DelayKinds]*Draw)}
 	return &Runtime{
 		record: o.Record, recordCalls: o.RecordCalls, recordRules: o.RecordRules,
 		scope:      builtin.narrower(newKey(o.Seed), o.Delays),
