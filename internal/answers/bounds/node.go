@@ -8,51 +8,34 @@ import (
 	"probesim.dev/fakeruntime"
 )
 
-// delay is one of the latencies that can change a bound.
-type delay int
-
+// The latencies that can change a bound.
 const (
-	runPodSandbox delay = iota
-	imageStatus
-	imagePull
-	createContainer
-	startContainer
-	stopContainer
-	stopPodSandbox
-	stopReturn
-	apiGet
-	apiPatch
-	listPodSandbox
-	listContainers
-	podSandboxStatus
-	containerStatus
-	execAnswer
-	httpAnswer
-	tcpAnswer
-	grpcAnswer
-	delays
+	runPodSandbox    = fakeruntime.DelayRunPodSandbox
+	imageStatus      = fakeruntime.DelayImageStatus
+	imagePull        = fakeruntime.DelayImagePull
+	createContainer  = fakeruntime.DelayCreateContainer
+	startContainer   = fakeruntime.DelayStartContainer
+	stopContainer    = fakeruntime.DelayStopContainer
+	stopPodSandbox   = fakeruntime.DelayStopPodSandbox
+	stopReturn       = fakeruntime.DelayStopReturn
+	apiGet           = fakeruntime.DelayAPIGet
+	apiPatch         = fakeruntime.DelayAPIPatch
+	listPodSandbox   = fakeruntime.DelayListPodSandbox
+	listContainers   = fakeruntime.DelayListContainers
+	podSandboxStatus = fakeruntime.DelayPodSandboxStatus
+	containerStatus  = fakeruntime.DelayContainerStatus
+	execAnswer       = fakeruntime.DelayExec
+	httpAnswer       = fakeruntime.DelayHTTPGet
+	tcpAnswer        = fakeruntime.DelayTCPSocket
+	grpcAnswer       = fakeruntime.DelayGRPC
 )
 
 // node has the range of each latency of the nodes.
-type node [delays]Range
+type node [fakeruntime.DelayKinds]Range
 
-func newNode(d fakeruntime.Delays) node {
-	usual := fakeruntime.DefaultDelays()
-	list := func(d *fakeruntime.Delays) [delays]*fakeruntime.Draw {
-		return [delays]*fakeruntime.Draw{
-			d.RunPodSandbox, d.ImageStatus, d.ImagePull, d.CreateContainer, d.StartContainer, d.StopContainer,
-			d.StopPodSandbox, d.StopReturn,
-			d.APIGet, d.APIPatch, d.ListPodSandbox, d.ListContainers, d.PodSandboxStatus, d.ContainerStatus, d.Exec,
-			d.HTTPGet, d.TCPSocket, d.GRPC,
-		}
-	}
-	var n node
-	defaults := list(&usual)
-	for i, own := range list(&d) {
-		if own == nil {
-			own = defaults[i]
-		}
-		n[i] = Range{own.Min, own.Max}
+func newNode(d fakeruntime.Delays) (n node) {
+	for kind, draw := range d.Ranges() {
+		n[kind] = Range{draw.Min, draw.Max}
 	}
 	return n
 }
@@ -66,7 +49,7 @@ func (n node) atMiddle() node {
 }
 
 // sum returns the range of the sum of some latencies.
-func (n *node) sum(list ...delay) (sum Range) {
+func (n *node) sum(list ...fakeruntime.DelayKind) (sum Range) {
 	for _, of := range list {
 		sum = sum.plus(n[of])
 	}
