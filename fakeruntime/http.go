@@ -3,6 +3,8 @@ package fakeruntime
 import (
 	"bufio"
 	"bytes"
+	"fmt"
+	"net"
 	"net/http"
 	"strings"
 )
@@ -100,27 +102,44 @@ func serve(h http.Handler, req *http.Request) (r Response) {
 		}
 	}()
 	h.ServeHTTP(&w, req)
-	w.WriteHeader(http.StatusOK)
-	return Response{Code: w.code, Location: w.header.Get("Location"), Body: w.body.String()}
+	w.Flush()
+	return Response{Code: w.code, Location: w.sent.Get("Location"), Body: w.body.String()}
 }
 
 // responseWriter collects the response of a handler.
 type responseWriter struct {
 	header http.Header
-	code   int
+	code   int         // the first one that is not informational; 0: none yet
+	sent   http.Header // the header at the time of the code, as clients get it
 	body   strings.Builder
 }
 
+// maxBody is the part of a body that a response keeps. The kubelet reads 10 KiB (maxRespBodyLength
+// in pkg/probe/http/http.go at v1.37.0).
+const maxBody = 1 << 20
+
 func (w *responseWriter) Header() http.Header { return w.header }
 
-// WriteHeader keeps the first code that is not informational.
+// WriteHeader panics for an invalid status code, as net/http does.
 func (w *responseWriter) WriteHeader(code int) {
+	if code < 100 || code > 999 {
+		panic(fmt.Sprintf("invalid WriteHeader code %d", code))
+	}
 	if w.code == 0 && (code >= 200 || code == http.StatusSwitchingProtocols) {
-		w.code = code
+		w.code, w.sent = code, w.header.Clone()
 	}
 }
 
 func (w *responseWriter) Write(data []byte) (int, error) {
-	w.WriteHeader(http.StatusOK)
-	return w.body.Write(data)
+	w.Flush()
+	w.body.Write(data[:min(len(data), maxBody-w.body.Len())])
+	return len(data), nil
+}
+
+// Flush implements http.Flusher. The client gets the response at once when the handler returns.
+func (w *responseWriter) Flush() { w.WriteHeader(http.StatusOK) }
+
+// Hijack implements http.Hijacker, as servers of HTTP/1 do. It always fails.
+func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return nil, nil, fmt.Errorf("the simulation has no connection to hijack: %w", http.ErrNotSupported)
 }

@@ -1,12 +1,10 @@
 package node
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"runtime"
 	"slices"
@@ -110,25 +108,24 @@ func (w watchdog) around(a *fakeruntime.Answer,
 // ServeHTTP serves a request with the handler of the user. A handler that panics, hangs or ends its
 // goroutine ends the run. http.ErrAbortHandler closes the connection, as in a server of net/http.
 func (w *watchdog) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	response := &buffered{header: http.Header{}}
 	var aborted bool
 	w.node.call(&use{kind: listener, name: "the handler of the container " + w.container}, func() {
 		var failure error
-		if aborted, failure = w.run(response, r); failure != nil {
+		if aborted, failure = w.run(rw, r); failure != nil {
 			w.node.sim.Fail(failure)
 		}
 	})
 	if aborted {
 		panic(http.ErrAbortHandler)
 	}
-	response.copyTo(rw)
 }
 
 // run serves a request on a goroutine, since nothing can interrupt a handler that hangs. The
 // simulation waits for the goroutine, so both never run at the same time, and runs stay
-// deterministic. Only the failure of a handler that hangs depends on real time. It reports whether
-// the handler aborted the response, and why the run must end, if so.
-func (w *watchdog) run(response *buffered, r *http.Request) (aborted bool, failure error) {
+// deterministic. Only the failure of a handler that hangs depends on real time. Nobody reads what it
+// writes later. It reports whether the handler aborted the response, and why the run must end, if
+// so.
+func (w *watchdog) run(rw http.ResponseWriter, r *http.Request) (aborted bool, failure error) {
 	type outcome struct {
 		returned bool
 		failure  error
@@ -145,7 +142,7 @@ func (w *watchdog) run(response *buffered, r *http.Request) (aborted bool, failu
 			done <- o
 		}()
 		id <- goroutineID()
-		w.handler.ServeHTTP(response, r)
+		w.handler.ServeHTTP(rw, r)
 		o.returned = true
 	}()
 	var expired <-chan time.Time // never, if nil
@@ -227,61 +224,4 @@ func handlerStack(goroutine string) string {
 		return "    " + strings.ReplaceAll(stack, "\n", "\n    ")
 	}
 	return "    (the handler returned in the meantime)"
-}
-
-// buffered keeps a response until the handler returns, so that a handler that hangs cannot write
-// later.
-type buffered struct {
-	header http.Header
-	sent   http.Header // the header at the time of the final code, as clients get it; nil: no final code yet
-	codes  []int
-	body   bytes.Buffer
-}
-
-// maxBody is the part of a body that buffered keeps. The kubelet reads 10 KiB (maxRespBodyLength in
-// pkg/probe/http/http.go).
-const maxBody = 1 << 20
-
-func (b *buffered) Header() http.Header { return b.header }
-
-// WriteHeader panics for an invalid status code, as net/http does.
-func (b *buffered) WriteHeader(code int) {
-	if code < 100 || code > 999 {
-		panic(fmt.Sprintf("invalid WriteHeader code %d", code))
-	}
-	b.codes = append(b.codes, code)
-	if b.sent == nil && (code >= 200 || code == http.StatusSwitchingProtocols) {
-		b.sent = b.header.Clone()
-	}
-}
-
-func (b *buffered) Write(data []byte) (int, error) {
-	b.Flush()
-	b.body.Write(data[:min(len(data), maxBody-b.body.Len())])
-	return len(data), nil
-}
-
-// Flush implements http.Flusher. The client gets the response at once when the handler returns.
-func (b *buffered) Flush() {
-	if len(b.codes) == 0 {
-		b.WriteHeader(http.StatusOK)
-	}
-}
-
-// Hijack implements http.Hijacker, as servers of HTTP/1 do. It always fails.
-func (b *buffered) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	return nil, nil, fmt.Errorf("the simulation has no connection to hijack: %w", http.ErrNotSupported)
-}
-
-func (b *buffered) copyTo(w http.ResponseWriter) {
-	if b.sent == nil {
-		b.sent = b.header
-	}
-	maps.Copy(w.Header(), b.sent)
-	for _, code := range b.codes {
-		w.WriteHeader(code)
-	}
-	if b.body.Len() > 0 {
-		w.Write(b.body.Bytes())
-	}
 }
