@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -65,13 +66,11 @@ func (f *fronts) read(objects *manifests.Objects) {
 	if f.gateways == nil {
 		f.gateways, f.classes = map[string]string{}, map[string]string{}
 	}
-	for _, version := range []string{"networking.k8s.io/v1", "networking.k8s.io/v1beta1", "extensions/v1beta1"} {
-		for _, c := range readAll[networkingv1.IngressClass](objects.OfKind(version, "IngressClass")) {
-			f.classes[c.Name] = controllers[c.Spec.Controller]
-		}
-		for _, n := range objects.OfKind(version, "Ingress") {
-			f.addIngress(n)
-		}
+	for _, c := range readAll[networkingv1.IngressClass](objects.OfKind("networking.k8s.io/v1", "IngressClass")) {
+		f.classes[c.Name] = controllers[c.Spec.Controller]
+	}
+	for _, n := range objects.OfKind("networking.k8s.io/v1", "Ingress") {
+		f.addIngress(n)
 	}
 	for _, version := range []string{"v1", "v1beta1", "v1alpha2", "v1alpha3"} {
 		group := "gateway.networking.k8s.io/" + version
@@ -86,31 +85,14 @@ func (f *fronts) read(objects *manifests.Objects) {
 	}
 }
 
-func namespaceOf(name string) string {
-	if name == "" {
-		return metav1.NamespaceDefault
-	}
-	return name
-}
+func namespaceOf(name string) string { return cmp.Or(name, metav1.NamespaceDefault) }
 
-// addIngress adds an Ingress, of the present version or of one before, whose backends are written
-// in another way.
+// addIngress adds an Ingress.
 func (f *fronts) addIngress(n *strict.Node) {
 	var i networkingv1.Ingress
-	var old struct {
-		Spec struct {
-			Backend *struct{ ServiceName string }
-			Rules   []struct {
-				HTTP struct {
-					Paths []struct{ Backend struct{ ServiceName string } }
-				}
-			}
-		}
-	}
-	if json.Unmarshal(n.JSON(), &i) != nil && json.Unmarshal(n.JSON(), &old) != nil {
+	if json.Unmarshal(n.JSON(), &i) != nil {
 		return
 	}
-	_ = json.Unmarshal(n.JSON(), &old)
 	own := &front{kind: "Ingress", namespace: namespaceOf(i.Namespace), name: i.Name, at: n.Pos,
 		class: i.Annotations["kubernetes.io/ingress.class"], annotations: i.Annotations}
 	if i.Spec.IngressClassName != nil {
@@ -123,26 +105,13 @@ func (f *fronts) addIngress(n *strict.Node) {
 	}
 	add(i.Spec.DefaultBackend)
 	for _, rule := range i.Spec.Rules {
-		for j := range paths(rule) {
-			add(&paths(rule)[j].Backend)
-		}
-	}
-	if old.Spec.Backend != nil {
-		own.services = append(own.services, old.Spec.Backend.ServiceName)
-	}
-	for _, rule := range old.Spec.Rules {
-		for _, path := range rule.HTTP.Paths {
-			own.services = append(own.services, path.Backend.ServiceName)
+		if rule.HTTP != nil {
+			for j := range rule.HTTP.Paths {
+				add(&rule.HTTP.Paths[j].Backend)
+			}
 		}
 	}
 	f.list = append(f.list, own)
-}
-
-func paths(rule networkingv1.IngressRule) []networkingv1.HTTPIngressPath {
-	if rule.HTTP == nil {
-		return nil
-	}
-	return rule.HTTP.Paths
 }
 
 // addRoute adds a route of the Gateway API.
