@@ -1,7 +1,6 @@
 package probetest
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,7 +11,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/world/apiserver/admission"
@@ -194,11 +192,14 @@ func (d *Deployment) update(n *Node, change func(*appsv1.DeploymentSpec), behavi
 	if err != nil {
 		return err
 	}
+	var patch []byte
 	changed := old.DeepCopy()
 	change(&changed.Spec)
-	patch, err := patchOf(old, changed)
-	if err != nil {
+	switch patch, err = admission.Diff(old, changed); {
+	case err != nil:
 		return err
+	case string(patch) == "{}":
+		return errors.New("the change has no effect: the Deployment is already like that")
 	}
 	behaves, spec := maps.Clone(d.behavior), &changed.Spec.Template.Spec
 	maps.DeleteFunc(behaves,
@@ -213,23 +214,6 @@ func (d *Deployment) update(n *Node, change func(*appsv1.DeploymentSpec), behavi
 	}
 	d.current, d.behavior = programs, behaves
 	return nil
-}
-
-// patchOf returns the strategic merge patch that makes a Deployment into another one.
-func patchOf(old, changed *appsv1.Deployment) ([]byte, error) {
-	before, err := json.Marshal(old)
-	if err != nil {
-		return nil, err
-	}
-	after, err := json.Marshal(changed)
-	if err != nil {
-		return nil, err
-	}
-	patch, err := strategicpatch.CreateTwoWayMergePatch(before, after, old)
-	if err == nil && string(patch) == "{}" {
-		return nil, errors.New("the change has no effect: the Deployment is already like that")
-	}
-	return patch, err
 }
 
 // unready returns the names of the pods that are there and not Ready now.

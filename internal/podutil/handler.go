@@ -90,16 +90,6 @@ func Probes(c *v1.Container) []Probe {
 	return list
 }
 
-// ProbeNamed returns the probe of a container with a key, or nil.
-func ProbeNamed(c *v1.Container, key string) *v1.Probe {
-	for _, p := range Probes(c) {
-		if p.Key == key {
-			return p.Probe
-		}
-	}
-	return nil
-}
-
 // HookKeys are the names of the lifecycle hooks, in rules and in containers.
 var HookKeys = []string{"postStart", "preStop"}
 

@@ -5,6 +5,7 @@ package podutil
 
 import (
 	"iter"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 )
@@ -36,6 +37,13 @@ func Containers(spec *v1.PodSpec) iter.Seq[*v1.Container] {
 			}
 		}
 	}
+}
+
+// IsInit reports whether a container is an ordinary init container, which ends before the others
+// start.
+func IsInit(spec *v1.PodSpec, c *v1.Container) bool {
+	return !IsRestartableInitContainer(c) &&
+		slices.ContainsFunc(spec.InitContainers, func(i v1.Container) bool { return i.Name == c.Name })
 }
 
 // DebugTarget returns the container whose processes an ephemeral container of the pod sees, if it

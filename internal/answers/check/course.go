@@ -159,7 +159,7 @@ func (s *simulation) stopWaitsFor() (list []string) {
 	var names []string
 	before := true
 	for c := range podutil.Containers(&s.Pod.Spec) {
-		if served := !before && (!isInit(s.Pod, c.Name) || podutil.IsRestartableInitContainer(c)); served {
+		if served := !before && !podutil.IsInit(&s.Pod.Spec, c); served {
 			if _, known := s.stops[c.Name]; !known {
 				names = append(names, c.Name)
 			}
@@ -174,8 +174,4 @@ func (s *simulation) stopWaitsFor() (list []string) {
 		has = "have"
 	}
 	return append(list, fmt.Sprintf("once %s %s exited", strings.Join(names, ", "), has))
-}
-
-func isInit(pod *v1.Pod, container string) bool {
-	return slices.ContainsFunc(pod.Spec.InitContainers, func(c v1.Container) bool { return c.Name == container })
 }

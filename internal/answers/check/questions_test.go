@@ -83,9 +83,7 @@ func TestWithoutAReadinessProbe(t *testing.T) {
 	a.hasNot(t, "No container has a readiness probe")
 	a.hasNot(t, "no-readiness-probe")
 	ask(t, pod(alone), check.Options{}).
-		has(t, "No container has a readiness probe: the pod is Ready as soon as it runs.", `"noReadiness":true`)
-	ask(t, pod("startupProbe: {httpGet: {port: 80}}"), from8to20).
-		has(t, "No container has a readiness probe: the pod is Ready as soon as its startup probe succeeds.",
+		has(t, "No container has a readiness probe: the pod gets traffic whether it can serve or not.",
 			`"noReadiness":true`)
 	ask(t, pod("readinessProbe: {httpGet: {port: 80}}"), from8to20).hasNot(t, "no-readiness-probe", `"early"`)
 	ask(t, strings.Replace(pod(never), "spec:", "spec:\n  restartPolicy: Never", 1), from8to20).

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/require"
@@ -239,9 +237,7 @@ func (a *annotated) covered(list Requirements, from *manifests.Annotation) (all 
 // ordinary reports whether a container is neither a sidecar nor an init container, which has ended
 // before the others start.
 func (a *annotated) ordinary(name string) bool {
-	spec := &a.workload.Pod.Spec
-	return a.sidecars[name] == "" && slices.ContainsFunc(spec.Containers,
-		func(c v1.Container) bool { return c.Name == name })
+	return a.sidecars[name] == "" && !podutil.IsInit(&a.workload.Pod.Spec, podutil.Find(a.workload.Pod, name))
 }
 
 // stricter returns the requirements of two lists, of two on a row of a container the one that asks

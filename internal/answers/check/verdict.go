@@ -189,16 +189,14 @@ func (w *Workload) describeProbes(pod *v1.Pod) {
 	w.NoReadiness = !ends
 	proxies := workloads.Sidecars(&pod.Spec)
 	for c := range podutil.Containers(&pod.Spec) {
-		ordinary := proxies[c.Name] == "" && slices.ContainsFunc(pod.Spec.Containers,
-			func(o v1.Container) bool { return o.Name == c.Name })
-		if !ordinary && proxies[c.Name] == "" { // an init container that ends
+		if podutil.IsInit(&pod.Spec, c) {
 			continue
 		}
 		w.running++
-		if c.StartupProbe == nil && c.LivenessProbe == nil && c.ReadinessProbe == nil {
+		if !hasProbes(c) {
 			w.WithoutProbes = append(w.WithoutProbes, c.Name)
 		}
-		if ordinary && c.ReadinessProbe != nil {
+		if proxies[c.Name] == "" && c.ReadinessProbe != nil {
 			w.NoReadiness = false
 		}
 	}

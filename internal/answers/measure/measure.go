@@ -257,7 +257,7 @@ func (w *Workload) container(name string) *Container {
 func (m *measurement) ofPod(p *incident.Pod, w *Workload) (list []*sample) {
 	pod := readPod(p, m.rowLines)
 	for c := range podutil.Containers(&p.Object.Spec) {
-		if c.Name == "" || isInit(p.Object, c) { // a part of a text, or never Ready
+		if c.Name == "" || podutil.IsInit(&p.Object.Spec, c) { // a part of a text, or never Ready
 			continue
 		}
 		out := w.container(c.Name)
@@ -278,13 +278,6 @@ func (m *measurement) ofPod(p *incident.Pod, w *Workload) (list []*sample) {
 		}
 	}
 	return list
-}
-
-// isInit reports whether a container is an ordinary init container, which ends before the others
-// start.
-func isInit(pod *v1.Pod, c *v1.Container) bool {
-	return !podutil.IsRestartableInitContainer(c) && slices.ContainsFunc(pod.Spec.InitContainers,
-		func(i v1.Container) bool { return i.Name == c.Name })
 }
 
 // leaveOutKubeletRestarts leaves out the pods of a node that became Ready at one time, although

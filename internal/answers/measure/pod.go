@@ -220,7 +220,7 @@ func (p *pod) others(s *sample, o *Options) string {
 	for c := range podutil.Containers(&p.Object.Spec) {
 		own := p.starts[c.Name]
 		switch {
-		case c.Name == s.container.Name, isInit(p.Object, c):
+		case c.Name == s.container.Name, podutil.IsInit(&p.Object.Spec, c):
 		case c.StartupProbe != nil || c.ReadinessProbe != nil:
 			return otherProbes
 		case len(own) > 0:

@@ -7,9 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"probesim.dev/internal/workloads"
 )
@@ -57,19 +55,6 @@ func probeText(p *v1.Probe) string {
 		return "none"
 	}
 	return workloads.Describe(p)
-}
-
-// patchBetween returns the strategic merge patch from one Deployment to another one.
-func patchBetween(before, after *appsv1.Deployment) ([]byte, error) {
-	was, err := json.Marshal(before)
-	if err != nil {
-		return nil, err
-	}
-	is, err := json.Marshal(after)
-	if err != nil {
-		return nil, err
-	}
-	return strategicpatch.CreateTwoWayMergePatch(was, is, appsv1.Deployment{})
 }
 
 // withoutDirectives leaves out of a patch what it does not need: the order of lists, and the keys

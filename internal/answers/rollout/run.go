@@ -16,6 +16,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/value"
+	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/internal/world/router"
 	"probesim.dev/node"
 	"probesim.dev/sim/virtual"
@@ -398,7 +399,7 @@ func (r *run) patch() error {
 		`{"spec": {"template": {"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": "now"}}}}}`)
 	if r.workload.old != r.spec {
 		var err error
-		if patch, err = patchBetween(r.workload.old, r.spec); err != nil {
+		if patch, err = admission.Diff(r.workload.old, r.spec); err != nil {
 			return err
 		}
 	}

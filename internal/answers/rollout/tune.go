@@ -11,6 +11,7 @@ import (
 
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/require"
+	"probesim.dev/internal/world/apiserver/admission"
 )
 
 // Tune finds the least change of each Deployment with which runs meet the requirements of the
@@ -284,7 +285,7 @@ func (x *tuner) result(found *trial) (*Tuned, error) {
 	if err != nil || !t.Met || len(t.Changes) == 0 {
 		return t, err
 	}
-	if t.Patch, err = patchBetween(w.spec, found.w.spec); err == nil {
+	if t.Patch, err = admission.Diff(w.spec, found.w.spec); err == nil {
 		t.Patch, err = withoutDirectives(t.Patch)
 	}
 	return t, err

@@ -149,7 +149,7 @@ func (b *behavior) checkProbes(r *format.Rule, n *strict.Node) (answers int) {
 	for _, key := range format.ProbeKeys {
 		if field := n.Field(key); field.Written() {
 			answers++
-			if podutil.ProbeNamed(b.Container, key) == nil {
+			if podutil.ProbeOf(b.Container, key) == nil {
 				field.Errorf("the container %s has no %sProbe%s", b.Spec.Name, key,
 					strict.ThereAre(fields))
 			}

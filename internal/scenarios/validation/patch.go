@@ -124,7 +124,7 @@ func (w *workload) checkProbes(patched *v1.Pod, n *strict.Node) {
 // checkHandlers reports handlers of probes that differ from the first ones.
 func (w *workload) checkHandlers(c, first *v1.Container, n *strict.Node) {
 	for _, probe := range podutil.Probes(c) {
-		was := podutil.ProbeNamed(first, probe.Key)
+		was := podutil.ProbeOf(first, probe.Key)
 		switch {
 		case program.HandlerOf(&probe.ProbeHandler) != program.HandlerOf(&was.ProbeHandler):
 			n.Field("spec").Errorf("a step cannot change the kind of handler of the %s of %s yet", probe.Field, c.Name)
@@ -183,7 +183,7 @@ var mutableProbes = func() profile.Profile {
 // ones.
 func sameHandlers(c, first *v1.Container) bool {
 	return !slices.ContainsFunc(podutil.Probes(c), func(p podutil.Probe) bool {
-		return program.HandlerOf(&p.ProbeHandler) != program.HandlerOf(&podutil.ProbeNamed(first, p.Key).ProbeHandler)
+		return program.HandlerOf(&p.ProbeHandler) != program.HandlerOf(&podutil.ProbeOf(first, p.Key).ProbeHandler)
 	})
 }
 

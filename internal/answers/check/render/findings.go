@@ -42,7 +42,7 @@ func Findings(r *check.Report, failOn check.Severity) *findings.List {
 		if w.NoReadiness && !saysUnready(w) {
 			own.Findings = append(own.Findings,
 				findings.Finding{Rule: readinessRule, Level: findings.Note, File: w.File, Line: w.Line, Title: title,
-					Message: unreadyWorkload(w, false)})
+					Message: unreadyWorkload(w)})
 		}
 		if len(w.WithoutProbes) > 0 {
 			own.Notes = append(own.Notes, "Without probes: "+strings.Join(w.WithoutProbes, ", "))

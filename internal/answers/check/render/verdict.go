@@ -57,57 +57,30 @@ func Headline(r *check.Report) string {
 		printable.Count(v.Containers, "container"), counts)
 }
 
-// Unready says which workloads are Ready as soon as they run, in sentences, or returns nothing.
+// Unready says which workloads have no readiness probe, in sentences, or returns nothing.
 func Unready(r *check.Report) []string {
-	v := &r.Verdict
-	n := len(v.NoReadiness)
+	without, n := r.Verdict.NoProbes, len(r.Verdict.NoReadiness)
 	switch {
-	case n == 0:
-		return nil
-	case len(r.Workloads) == 1 && saysUnready(&r.Workloads[0]):
+	case n == 0, len(r.Workloads) == 1 && saysUnready(&r.Workloads[0]):
 		return nil
 	case len(r.Workloads) == 1:
-		return []string{unreadyWorkload(&r.Workloads[0], len(v.NoProbes) == 1)}
+		return []string{unreadyWorkload(&r.Workloads[0])}
 	}
-	their, have := "their", "have"
-	if n == 1 {
-		their, have = "its", "has"
-	}
-	outside, and := "", ""
+	outside, have := "", "have"
 	if slices.ContainsFunc(r.Workloads, func(w check.Workload) bool { return w.NoReadiness && hasReadySidecar(&w) }) {
-		outside, and = " outside sidecars", " and the sidecars are Ready"
+		outside = " outside sidecars"
 	}
-	startup := 0
-	for i := range r.Workloads {
-		if w := &r.Workloads[i]; w.NoReadiness && waitsForStartup(w) {
-			startup++
-		}
+	if n == 1 {
+		have = "has"
 	}
-	run := "they run"
-	switch {
-	case startup == n:
-		run = "their startup probes succeed"
-	case startup > 0:
-		run = fmt.Sprintf("they run (%d: as soon as their startup probes succeed)", startup)
-	}
-	text := []string{fmt.Sprintf("%s %s no readiness probe%s: %s pods are Ready as soon as %s%s. %s",
-		printable.Count(n, "workload"), have, outside, their, run, and, printable.Some(v.NoReadiness, 5))}
-	without := v.NoProbes
-	others := slices.DeleteFunc(slices.Clone(v.NoReadiness),
-		func(name string) bool { return slices.Contains(without, name) })
+	text := []string{fmt.Sprintf("%s %s no readiness probe%s: pods get traffic whether they can serve or not. %s",
+		printable.Count(n, "workload"), have, outside, printable.Some(r.Verdict.NoReadiness, 5))}
 	switch len(without) {
 	case 0:
 	case n:
-		text = append(text, map[bool]string{true: "Its containers have no probes at all (no-probes).",
-			false: "Their containers have no probes at all (no-probes)."}[n == 1])
-	case 1:
-		text = append(text, "One of them has no probes at all (no-probes): "+without[0])
+		text = append(text, "Without any probe (no-probes): all of these")
 	default:
-		names := printable.Some(without, 5)
-		if len(others) < len(without) && len(others) <= 5 {
-			names = "all but " + strings.Join(others, ", ")
-		}
-		text = append(text, fmt.Sprintf("%d of them have no probes at all (no-probes): %s", len(without), names))
+		text = append(text, "Without any probe (no-probes): "+printable.Some(without, 5))
 	}
 	return text
 }
@@ -122,37 +95,21 @@ func has(w *check.Workload, id check.FindingID) bool {
 	})
 }
 
-// unreadyWorkload says that the pods of a workload are Ready although the program need not be up,
-// in a sentence.
-func unreadyWorkload(w *check.Workload, noProbes bool) string {
-	who, what, when := "No container has", "a readiness probe", "it runs"
-	if noProbes {
-		what = "probes"
-	}
-	if waitsForStartup(w) {
-		when = "its startup probe succeeds"
-	}
+// unreadyWorkload says that a workload has no readiness probe, in a sentence.
+func unreadyWorkload(w *check.Workload) string {
+	who := "No container has"
 	if hasReadySidecar(w) {
-		who, when = "Except sidecars, no container has", "its sidecars are"
+		who = "Except sidecars, no container has"
 	}
-	return fmt.Sprintf("%s %s: the pod is Ready as soon as %s.", who, what, when)
-}
-
-// waitsForStartup reports whether an ordinary container has a startup probe.
-func waitsForStartup(w *check.Workload) bool {
-	return slices.ContainsFunc(w.Containers,
-		func(c check.Container) bool { return c.Sidecar == "" && hasProbe(&c, "startup") })
+	return who + " a readiness probe: the pod gets traffic whether it can serve or not."
 }
 
 // hasReadySidecar reports whether a sidecar has a readiness probe.
 func hasReadySidecar(w *check.Workload) bool {
 	return slices.ContainsFunc(w.Containers, func(c check.Container) bool {
-		return c.Sidecar != "" && hasProbe(&c, "readiness")
+		return c.Sidecar != "" &&
+			slices.ContainsFunc(c.Probes, func(p check.Probe) bool { return p.Type == "readiness" })
 	})
-}
-
-func hasProbe(c *check.Container, kind string) bool {
-	return slices.ContainsFunc(c.Probes, func(p check.Probe) bool { return p.Type == kind })
 }
 
 // where returns the place of a group: that of its first container.
