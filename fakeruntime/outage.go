@@ -173,3 +173,68 @@ func Description(err error) string {
 	}
 	return text
 }
+
+// Disconnect ends all calls at time now, as when the kubelet dies. Events that are due until now
+// happen first, but Advance no longer returns the calls. The runtime goes on with some of them
+// (goesOn). Commands and requests end. No SIGKILL follows the grace period of a stop.
+func (r *Runtime) Disconnect(now virtual.Time) {
+	r.run(now)
+	calls := r.calls()
+	for _, e := range slices.Clone(r.queue.events) {
+		if e.op != nil && (e.expires || e.op.Call.Method.asksProgram()) {
+			r.queue.cancel(e)
+		}
+	}
+	for _, op := range calls {
+		if op.abandoned = true; !op.goesOn() && !op.Call.Method.asksProgram() {
+			op.expiry = event{op: op, expires: true}
+			r.queue.schedule(&op.expiry, now, expires) // unless PowerOff comes first
+		}
+	}
+	for _, c := range r.all.containers {
+		c.requests = nil
+		r.abandonStops(c)
+	}
+	clear(r.done)
+	r.done = r.done[:0]
+}
+
+// The status that containerd reports for a container whose process it does not find after its start
+// (internal/cri/server/restart.go and helpers.go of containerd 2.0).
+const (
+	codeUnknown   = 255
+	reasonUnknown = "Unknown"
+)
+
+// PowerOff ends all processes and sandboxes at time now, as when the node goes down. The cause is
+// the step of a record. Events that are due until now happen first; the driver must have called
+// Disconnect. The runtime starts again at time back, and only then finds that the processes have
+// ended, with an unknown exit code. Containers that were not started do not change.
+func (r *Runtime) PowerOff(now, back virtual.Time, cause int64) {
+	for _, op := range r.calls() {
+		r.queue.cancel(&op.event)
+		r.queue.cancel(&op.expiry)
+		op.release()
+	}
+	r.run(now)
+	for _, s := range slices.Clone(r.all.sandboxes) {
+		if !s.Ready {
+			continue
+		}
+		for _, c := range s.containers() {
+			if c.State == Running {
+				r.exitUnobserved(c, back, cause)
+			}
+		}
+		s.Ready, s.IP = false, ""
+		r.markChanged(s.pod)
+	}
+}
+
+// exitUnobserved ends a process whose exit the runtime does not observe.
+func (r *Runtime) exitUnobserved(c *container, back virtual.Time, cause int64) {
+	r.queue.cancel(&c.event)
+	c.exit, c.killAt, c.killReason, c.stopping = exit{at: r.now, code: codeUnknown}, never, reasonUnknown, cause
+	r.end(c)
+	c.FinishedAt, c.foundAt = r.Wall(back), back
+}

@@ -2,6 +2,7 @@ package fakeruntime
 
 import (
 	"cmp"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -297,4 +298,165 @@ func requesterOf(c *Call) requester {
 		return byLiveness + requester(i)
 	}
 	return byOther
+}
+
+// findExecTarget finds the running container of a command. If there is none, it fails the call and
+// reports false.
+func (r *Runtime) findExecTarget(op *Op) bool {
+	c := op.Call.Ref.container
+	if c == nil || c.removed {
+		c = r.containers[op.Call.ContainerID]
+	}
+	if c == nil {
+		r.finish(op, errExec("NotFound", "failed to find container %q in store: not found", op.Call.ContainerID))
+		return false
+	}
+	op.container, op.pod = c, c.pod
+	if c.State != Running {
+		r.finish(op, errExec("Unknown", "container is in %s state", c.criState()))
+		return false
+	}
+	return true
+}
+
+// answerExec sets the result of a command, and returns its error.
+func (op *Op) answerExec() error {
+	answer := op.request.answer
+	switch {
+	case op.TimedOut:
+		return errExec("DeadlineExceeded", "timeout %s exceeded: context deadline exceeded", op.Call.Timeout)
+	case answer.Word == Breaks:
+		return errExec("Unknown", "failed to start exec: OCI runtime exec failed")
+	}
+	op.ExitCode, op.Output = answer.Code, answer.Body
+	return nil
+}
+
+// ErrCanceled is the error of a call that its caller has canceled.
+var ErrCanceled = rpcError("Canceled", "context canceled")
+
+// CancelProbes cancels the commands of probes in a pod at time now. The runtime kills the commands,
+// and the calls end with ErrCanceled.
+func (r *Runtime) CancelProbes(now virtual.Time, podUID string) {
+	r.run(now)
+	for _, c := range r.all.containers {
+		if c.PodUID != podUID {
+			continue
+		}
+		for _, op := range slices.Clone(c.requests) {
+			if op.Call.Method == ExecSync && op.Call.Probe != "" {
+				r.queue.cancel(&op.event)
+				c.requests = without(c.requests, op)
+				r.interrupt(op, ErrCanceled)
+			}
+		}
+	}
+}
+
+// errExec is an error of ExecSync in the words of containerd.
+func errExec(code, format string, args ...any) error {
+	return rpcError(code, "failed to exec in container: "+format, args...)
+}
+
+// badGateway is the answer of an agent that gets none.
+var badGateway = Answer{Word: Answers, Code: http.StatusInternalServerError}
+
+// forward returns the answer of an agent: its own if it is no success, or the one that it gets from
+// the program behind it. A mesh agent passes on the status code only (pilotAgent.handleAppProbe in
+// pilot/cmd/pilot-agent/status/server.go of Istio 1.27).
+func (r *Runtime) forward(op *Op) (*Answer, window) {
+	agent, c := op.request.agent, op.container
+	own, w, rule := agent.instance.answer(forwarded, r.now)
+	asked := op.pod.container(op.Call.Name).program.AnsweredBy[cmp.Or(string(op.Call.Probe), op.Call.Hook)]
+	if !own.succeeds() {
+		if r.recordRules && c != nil {
+			r.recordRule(agent, rule, op.Call.Probe, op.Call.Hook)
+			r.recordRule(c, asked.Rule, op.Call.Probe, op.Call.Hook)
+		}
+		if own.Word == Answers {
+			own = own.passedOn()
+		}
+		return own, w
+	}
+	if c == nil {
+		return &badGateway, window{}
+	}
+	if op.Call.Followed {
+		return c.instance.follow(op.request.from), window{}
+	}
+	answer, w, rule := c.instance.answer(op.request.from, r.now)
+	if r.recordRules {
+		r.recordRule(c, cmp.Or(rule, asked.Rule), op.Call.Probe, op.Call.Hook)
+	}
+	return answer.passedOn(), w
+}
+
+// succeeds reports whether a program answers a request over HTTP with success.
+func (a *Answer) succeeds() bool {
+	return a.Word == Answers && a.TransportError == "" && a.Code < http.StatusBadRequest
+}
+
+// passedOn returns the answer of an agent that gets an answer of a program.
+func (a *Answer) passedOn() *Answer {
+	switch {
+	case a.Word == Refuses || a.TransportError != "":
+		return &badGateway
+	case a.Word == Hangs || a.Word == Stalls:
+		return a
+	}
+	n := *a
+	n.Word, n.Body, n.BodyEnd, n.BodyOpen = Answers, "", nil, false
+	return &n
+}
+
+// failForwarded makes the agents answer that wait for a program which has ended.
+func (c *container) failForwarded(r *Runtime) {
+	if len(c.config.program.AnsweredBy) == 0 {
+		return
+	}
+	for _, agent := range c.pod.views.containers {
+		var waiting []*Op
+		for _, op := range agent.requests {
+			if op.request.agent == agent && op.container == c {
+				waiting = append(waiting, op)
+			}
+		}
+		for _, op := range waiting {
+			r.queue.cancel(&op.event)
+			agent.requests = without(agent.requests, op)
+			op.request.answer, op.FrozenUntil = &badGateway, 0
+			op.answerConnection()
+			r.finish(op, nil)
+		}
+	}
+}
+
+// Refusal reports whether the program in a container refuses the connections of a probe or hook at
+// time now, which rule says so, and until when the rules leave it so, unless it gets a signal. It
+// is for drivers with real listeners: it counts as no request. An answer in a list of several, or
+// with a chance, counts as none that refuses.
+func (r *Runtime) Refusal(now virtual.Time, podUID, container string, probe trace.Probe, hook string) (refuses bool,
+	rule int, until virtual.Time) {
+	r.run(now)
+	c := r.config(podUID, container)
+	if c == nil || c.running == nil {
+		return true, 0, never
+	}
+	return c.running.instance.refusal(requesterOf(&Call{Probe: probe, Hook: hook}), r.now)
+}
+
+// refusal is Refusal for a running instance.
+func (in *instance) refusal(from requester, t virtual.Time) (refuses bool, rule int, until virtual.Time) {
+	until = never
+	for i := range in.rules {
+		r := &in.rules[i]
+		if series := r.rule.series(from); series != nil && len(series.Items) > 0 {
+			until = min(until, r.next(t))
+			if _, open := r.at(t); open && r.rule.Chance == nil {
+				rule = r.number
+				refuses = len(series.Items) == 1 && series.Items[0].Answer.Word == Refuses
+			}
+		}
+	}
+	return refuses, rule, until
 }

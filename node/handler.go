@@ -122,9 +122,9 @@ func (w *watchdog) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 
 // run serves a request on a goroutine, since nothing can interrupt a handler that hangs. The
 // simulation waits for the goroutine, so both never run at the same time, and runs stay
-// deterministic. Only the failure of a handler that hangs depends on real time. Nobody reads what it
-// writes later. It reports whether the handler aborted the response, and why the run must end, if
-// so.
+// deterministic. Only the failure of a handler that hangs depends on real time. Nobody reads what
+// it writes later. It reports whether the handler aborted the response, and why the run must end,
+// if so.
 func (w *watchdog) run(rw http.ResponseWriter, r *http.Request) (aborted bool, failure error) {
 	type outcome struct {
 		returned bool

@@ -4,7 +4,10 @@
 package podutil
 
 import (
+	"cmp"
+	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -139,4 +142,148 @@ func restarts(policy string, exitCode int32) bool {
 		return exitCode != 0
 	}
 	return true
+}
+
+// SumOf returns what a pod needs of each resource: the sum of its regular containers and sidecars,
+// or the most that an init container and the sidecars before it need together (PodRequests and
+// PodLimits in k8s.io/component-helpers/resource v0.37.0).
+func SumOf(pod *v1.Pod, of func(*v1.Container) v1.ResourceList) v1.ResourceList {
+	sum, sidecars, most := v1.ResourceList{}, v1.ResourceList{}, v1.ResourceList{}
+	for i := range pod.Spec.Containers {
+		addTo(sum, of(&pod.Spec.Containers[i]))
+	}
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		if IsRestartableInitContainer(c) {
+			addTo(sum, of(c))
+			addTo(sidecars, of(c))
+			RaiseTo(most, sidecars)
+			continue
+		}
+		together := sidecars.DeepCopy()
+		addTo(together, of(c))
+		RaiseTo(most, together)
+	}
+	RaiseTo(sum, most)
+	return sum
+}
+
+func addTo(list, more v1.ResourceList) {
+	for name, q := range more {
+		total := list[name]
+		total.Add(q)
+		list[name] = total
+	}
+}
+
+// RaiseTo raises each quantity of a list to that of another.
+func RaiseTo(list, least v1.ResourceList) {
+	for name, q := range least {
+		if has, ok := list[name]; !ok || has.Cmp(q) < 0 {
+			list[name] = q
+		}
+	}
+}
+
+// QOSClass returns the quality of service of a pod, which the requests and limits of its containers
+// determine (ComputePodQOS in pkg/apis/core/helper/qos/qos.go at v1.37.0).
+func QOSClass(spec *v1.PodSpec) v1.PodQOSClass {
+	class := v1.PodQOSClass("") // not known yet
+	for _, containers := range [][]v1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
+				of := resourceQOS(&containers[i].Resources, name)
+				if class != "" && class != of {
+					return v1.PodQOSBurstable
+				}
+				class = of
+			}
+		}
+	}
+	return cmp.Or(class, v1.PodQOSBestEffort)
+}
+
+// resourceQOS returns the class of one resource of a container.
+func resourceQOS(r *v1.ResourceRequirements, name v1.ResourceName) v1.PodQOSClass {
+	request, limit := r.Requests[name], r.Limits[name]
+	switch {
+	case !request.Equal(limit):
+		return v1.PodQOSBurstable
+	case request.IsZero():
+		return v1.PodQOSBestEffort
+	}
+	return v1.PodQOSGuaranteed
+}
+
+// signals has the numbers of the Linux signals on x86 and ARM, by their names in the API
+// (signal(7)).
+var signals = func() map[v1.Signal]int {
+	numbers := map[v1.Signal]int{
+		"SIGHUP": 1, "SIGINT": 2, "SIGQUIT": 3, "SIGILL": 4, "SIGTRAP": 5, "SIGABRT": 6, "SIGIOT": 6, "SIGBUS": 7,
+		"SIGFPE":  8,
+		"SIGKILL": 9, "SIGUSR1": 10, "SIGSEGV": 11, "SIGUSR2": 12, "SIGPIPE": 13, "SIGALRM": 14, "SIGTERM": 15,
+		"SIGSTKFLT": 16,
+		"SIGCHLD":   17, "SIGCLD": 17, "SIGCONT": 18, "SIGSTOP": 19, "SIGTSTP": 20, "SIGTTIN": 21, "SIGTTOU": 22,
+		"SIGURG":  23,
+		"SIGXCPU": 24, "SIGXFSZ": 25, "SIGVTALRM": 26, "SIGPROF": 27, "SIGWINCH": 28, "SIGIO": 29, "SIGPOLL": 29,
+		"SIGPWR": 30,
+		"SIGSYS": 31, "SIGRTMIN": 34, "SIGRTMAX": 64,
+	}
+	for i := 1; i <= 15; i++ {
+		numbers[v1.Signal(fmt.Sprint("SIGRTMIN+", i))] = 34 + i
+	}
+	for i := 1; i <= 14; i++ {
+		numbers[v1.Signal(fmt.Sprint("SIGRTMAX-", i))] = 64 - i
+	}
+	return numbers
+}()
+
+// Signals returns the valid stop signals in alphabetical order.
+func Signals() []v1.Signal { return slices.Sorted(maps.Keys(signals)) }
+
+// StopSignal returns the name and the number of the signal that stops a container. The default is
+// SIGTERM, as for an image without a stop signal (getContainerConfigStopSignal in
+// pkg/kubelet/kuberuntime/helpers.go at v1.37.0). The number is 0 if the name is not a signal.
+func StopSignal(c *v1.Container) (v1.Signal, int) {
+	name := v1.SIGTERM
+	if c.Lifecycle != nil && c.Lifecycle.StopSignal != nil {
+		name = *c.Lifecycle.StopSignal
+	}
+	return name, signals[name]
+}
+
+// Annotations of static pods and mirror pods (pkg/kubelet/types/pod_update.go at v1.37.0).
+const (
+	ConfigSource = "kubernetes.io/config.source"
+	ConfigHash   = "kubernetes.io/config.hash"
+	FileSource   = "file" // the value of ConfigSource in a pod from a file
+)
+
+// IsStatic reports whether the kubelet has read the pod from a file. A mirror pod has the same
+// annotation, but each pod in the API has a generation, and a pod from a file has none.
+func IsStatic(pod *v1.Pod) bool {
+	return pod.Generation == 0 && pod.Annotations[ConfigSource] == FileSource
+}
+
+// IsMirror reports whether a pod is a mirror pod: it has the annotation, with any value
+// (IsMirrorPod in pkg/kubelet/types/pod_update.go at v1.37.0).
+func IsMirror(pod *v1.Pod) bool {
+	_, mirror := pod.Annotations[v1.MirrorPodAnnotationKey]
+	return mirror
+}
+
+// IsMirrorOf reports whether a mirror pod was made from a static pod of the same name
+// (IsMirrorPodOf in pkg/kubelet/pod/pod_manager.go at v1.37.0).
+func IsMirrorOf(mirror, static *v1.Pod) bool {
+	return mirror.Namespace == static.Namespace && mirror.Name == static.Name &&
+		mirror.Annotations[v1.MirrorPodAnnotationKey] == static.Annotations[ConfigHash]
+}
+
+// DelaysOf returns the UID of the pod whose delays apply to calls about a pod: that of the static
+// pod for its mirror pod.
+func DelaysOf(pod *v1.Pod) string {
+	if hash := pod.Annotations[v1.MirrorPodAnnotationKey]; hash != "" {
+		return hash
+	}
+	return string(pod.UID)
 }

@@ -74,8 +74,8 @@ func correctPort(c *v1.Container, p trace.Probe) string {
 	return ""
 }
 
-// asksHost begins the reason of a probe that does not ask its container, and unfilled ends it if its
-// host is no name.
+// asksHost begins the reason of a probe that does not ask its container, and unfilled ends it if
+// its host is no name.
 const (
 	asksHost = "it asks "
 	unfilled = "which is no host: a placeholder is not filled in"
