@@ -17,10 +17,19 @@ import (
 	"probesim.dev/prober"
 )
 
+// warn adds a sentence, and note names what is not simulated.
+func (w *workload) warn(format string, args ...any) {
+	w.warnings = append(w.warnings, fmt.Sprintf(format, args...))
+}
+
+func (w *workload) note(format string, args ...any) {
+	w.notes = append(w.notes, fmt.Sprintf(format, args...))
+}
+
 // doubt adds a sentence about something that may lose requests, and that is not simulated.
 func (w *workload) doubt(format string, args ...any) {
 	w.unsure = true
-	w.warnings = append(w.warnings, fmt.Sprintf(format, args...))
+	w.warn(format, args...)
 }
 
 // meshes are the labels and annotations of pods and of their namespaces that make a service mesh,
@@ -69,14 +78,12 @@ func (r *reader) doubtRoutes(w *workload) {
 				"not simulated.", t.Name)
 		}
 		if t.Spec.PublishNotReadyAddresses {
-			w.warnings = append(w.warnings,
-				fmt.Sprintf("Service %s has publishNotReadyAddresses: pods get requests before they are Ready and "+
-					"until they are gone, however long they sleep.", t.Name))
+			w.warn("Service %s has publishNotReadyAddresses: pods get requests before they are Ready and "+
+				"until they are gone, however long they sleep.", t.Name)
 		}
 		w.doubtLocality(t.Service)
 		if asked, other := w.asksAnotherPort(t); other {
-			w.notes = append(w.notes, fmt.Sprintf("whether the port of Service %s is open when the readinessProbe of "+
-				"port %d succeeds", t.Name, asked))
+			w.note("whether the port of Service %s is open when the readinessProbe of port %d succeeds", t.Name, asked)
 		}
 	}
 }
@@ -126,22 +133,21 @@ func (w *workload) asksAnotherPort(t *target) (int32, bool) {
 }
 
 // postStarts names what is not known about the postStart hooks of containers.
-func (r *reader) postStarts(containers []v1.Container) (notes []string) {
-	for _, c := range containers {
+func (w *workload) postStarts(o *Options) {
+	for _, c := range w.spec.Spec.Template.Spec.Containers {
 		if c.Lifecycle == nil || c.Lifecycle.PostStart == nil {
 			continue
 		}
 		switch hook := c.Lifecycle.PostStart; {
-		case hook.HTTPGet != nil && r.o.App.Start.In(c.Name, true) == nil:
-			notes = append(notes, fmt.Sprintf("whether container %s listens when the kubelet sends the request of "+
-				"its %s, and kills it if not: say --start", c.Name, postStart))
+		case hook.HTTPGet != nil && o.App.Start.In(c.Name, true) == nil:
+			w.note("whether container %s listens when the kubelet sends the request of its %s, and kills it if not: "+
+				"say --start", c.Name, postStart)
 		case hook.Exec != nil:
 			if _, known := program.SleepOf(hook.Exec.Command); !known {
-				notes = append(notes, fmt.Sprintf("how long the %s of container %s takes", postStart, c.Name))
+				w.note("how long the %s of container %s takes", postStart, c.Name)
 			}
 		}
 	}
-	return notes
 }
 
 // allAtOnce says that the Deployment may stop all old pods before a new one is available, and
@@ -160,14 +166,12 @@ func (w *workload) allAtOnce() {
 		meant = " is a number of pods, not percent, and"
 	}
 	if w.spec.Spec.Strategy.RollingUpdate != nil {
-		w.warnings = append(w.warnings,
-			fmt.Sprintf("maxUnavailable %d%s lets the Deployment stop %s at once, before a new one is available.",
-				unavailable, meant, pods))
+		w.warn("maxUnavailable %d%s lets the Deployment stop %s at once, before a new one is available.", unavailable,
+			meant, pods)
 	}
 	if len(w.conflicts) > 0 {
-		w.warnings = append(w.warnings,
-			fmt.Sprintf("A rolling update that stops none first may never complete: a new pod needs %s.",
-				strings.Join(w.conflicts, "; ")))
+		w.warn("A rolling update that stops none first may never complete: a new pod needs %s.",
+			strings.Join(w.conflicts, "; "))
 	}
 }
 
@@ -181,9 +185,8 @@ func (w *workload) warnUnprobed(o *Options) {
 	}
 	for _, name := range w.serve() {
 		if !probed(*serving(w.spec, name)) && o.App.Start.In(name, true) == nil {
-			w.warnings = append(w.warnings,
-				fmt.Sprintf("Container %s has no readinessProbe: its pods get requests as soon as %s, and lose them "+
-					"until its program listens. Say how long that takes, such as --start 5s.", name, when))
+			w.warn("Container %s has no readinessProbe: its pods get requests as soon as %s, and lose them "+
+				"until its program listens. Say how long that takes, such as --start 5s.", name, when)
 		}
 	}
 }
@@ -201,8 +204,7 @@ func (w *workload) warnOfHooks() {
 		if after > 0 {
 			when = value.Format(after) + " after the deletion"
 		}
-		w.warnings = append(w.warnings,
-			fmt.Sprintf("The preStop hook of container %s stops the program %s.", name, when))
+		w.warn("The preStop hook of container %s stops the program %s.", name, when)
 	}
 }
 
@@ -241,43 +243,33 @@ func (w *workload) warnOfKill(o *Options) {
 	default:
 		text += ", and the stop takes " + value.Format(stop)
 	}
-	w.warnings = append(w.warnings, text+".")
+	w.warn("%s.", text)
 	if stop > grace && o.App.Refuse.Ordinary == nil && len(o.App.Refuse.Of) == 0 {
-		w.warnings = append(w.warnings, "If the program ignores SIGTERM and goes on to accept requests, say --app "+
-			"'refuse never'.")
+		w.warn("If the program ignores SIGTERM and goes on to accept requests, say --app 'refuse never'.")
 	}
 }
 
 // evictions names the disruption budgets of the pods of a Deployment.
-func (a *around) evictions(w *workload) (list []string) {
+func (a *around) evictions(w *workload) {
 	for _, b := range a.budgets {
 		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 		if err == nil && w.in(b.Namespace) && selector.Matches(labels.Set(w.spec.Spec.Template.Labels)) {
-			list = append(list, fmt.Sprintf("evictions such as those of kubectl drain, for which PodDisruptionBudget "+
-				"%s counts; it does not count for a rollout", b.Name))
+			w.note("evictions such as those of kubectl drain, for which PodDisruptionBudget %s counts; it does not "+
+				"count for a rollout", b.Name)
 		}
 	}
-	return list
 }
 
 // notSimulated names what can decide about the rollout and is not simulated.
-func notSimulated(w *workload) []string {
-	notes := w.notes
-	add := func(note string) {
-		if !slices.Contains(notes, note) {
-			notes = append(notes, note)
-		}
-	}
+func (w *workload) notSimulated() {
 	if w.node.Find("spec.template.spec.readinessGates").Written() {
-		add("readinessGates: a pod counts as Ready without them")
+		w.note("readinessGates: a pod counts as Ready without them")
 	}
-	for _, t := range w.counted() {
-		if t.Spec.SessionAffinity == v1.ServiceAffinityClientIP {
-			add("sessionAffinity")
-		}
+	if slices.ContainsFunc(w.counted(),
+		func(t *target) bool { return t.Spec.SessionAffinity == v1.ServiceAffinityClientIP }) {
+		w.note("sessionAffinity")
 	}
 	if _, known := w.sleep(); !known {
-		add("how long the preStop hook takes, and whether it stops the program")
+		w.note("how long the preStop hook takes, and whether it stops the program")
 	}
-	return notes
 }

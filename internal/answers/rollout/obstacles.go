@@ -81,12 +81,12 @@ func (r *reader) warn(w *workload) {
 	if !scales {
 		w.allAtOnce()
 	}
-	w.warnings = append(w.warnings, r.around.autoscaled(w, r.o.Replicas)...)
-	w.notes = append(w.notes, r.around.evictions(w)...)
+	r.around.autoscaled(w, r.o.Replicas)
+	r.around.evictions(w)
 	if len(w.counted()) > 0 && r.o.Rate > 0 {
 		w.warnUnprobed(r.o)
 	}
-	w.notes = append(w.notes, r.postStarts(w.spec.Spec.Template.Spec.Containers)...)
+	w.postStarts(r.o)
 	w.doubtStops()
 	w.warnOfHooks()
 	r.doubtRoutes(w)
@@ -100,7 +100,7 @@ func (r *reader) warnOfWaits(w *workload, quotas []string) {
 	replicas := *w.spec.Spec.Replicas
 	surge, unavailable := w.fenceposts()
 	if needs := requests(&w.spec.Spec.Template.Spec); needs != "" && surge > 0 {
-		w.notes = append(w.notes, fmt.Sprintf("room for %d more (%s a pod)", surge, needs))
+		w.note("room for %d more (%s a pod)", surge, needs)
 	}
 	waits := r.around.obstacles(w, replicas+min(surge, 1))
 	switch {
@@ -109,15 +109,14 @@ func (r *reader) warnOfWaits(w *workload, quotas []string) {
 			w.notes = append(w.notes, waits...)
 		}
 		for _, room := range quotas {
-			w.notes = append(w.notes, "how long new pods wait for "+room)
+			w.note("how long new pods wait for %s", room)
 		}
 	case len(quotas) > 0:
 		w.never = true
-		w.warnings = append(w.warnings, fmt.Sprintf("A new pod needs %s. %s", strings.Join(quotas, "; "), relief))
+		w.warn("A new pod needs %s. %s", strings.Join(quotas, "; "), relief)
 	case len(waits) > 0:
 		w.waits = waits
-		w.warnings = append(w.warnings, fmt.Sprintf("Not simulated, and it may never complete: a new pod needs %s. %s",
-			strings.Join(waits, "; "), relief))
+		w.warn("Not simulated, and it may never complete: a new pod needs %s. %s", strings.Join(waits, "; "), relief)
 	}
 }
 
@@ -291,7 +290,7 @@ func requests(pod *v1.PodSpec) string {
 }
 
 // autoscaled says how many replicas an autoscaler makes of those in the manifest.
-func (a *around) autoscaled(w *workload, replicas *int32) (list []string) {
+func (a *around) autoscaled(w *workload, replicas *int32) {
 	for _, s := range a.scalers {
 		if t := s.Spec.ScaleTargetRef; t.Kind != "Deployment" || t.Name != w.spec.Name || !w.in(s.Namespace) {
 			continue
@@ -301,14 +300,13 @@ func (a *around) autoscaled(w *workload, replicas *int32) (list []string) {
 			least = *s.Spec.MinReplicas
 		}
 		if w.node.Find("spec.replicas").Written() {
-			list = append(list, fmt.Sprintf("HorizontalPodAutoscaler %s makes %d to %d replicas, and kubectl apply "+
-				"of this manifest makes %s at once: it stops the others together. Leave spec.replicas out.",
-				s.Name, least, s.Spec.MaxReplicas, w.node.Find("spec.replicas").Value))
+			w.warn("HorizontalPodAutoscaler %s makes %d to %d replicas, and kubectl apply of this manifest makes %s "+
+				"at once: it stops the others together. Leave spec.replicas out.", s.Name, least, s.Spec.MaxReplicas,
+				w.node.Find("spec.replicas").Value)
 		}
 		if replicas == nil && *w.spec.Spec.Replicas < least {
-			list = append(list, fmt.Sprintf("The figures are about %d: say --replicas %d, the least of "+
-				"HorizontalPodAutoscaler %s.", *w.spec.Spec.Replicas, least, s.Name))
+			w.warn("The figures are about %d: say --replicas %d, the least of HorizontalPodAutoscaler %s.",
+				*w.spec.Spec.Replicas, least, s.Name)
 		}
 	}
-	return list
 }

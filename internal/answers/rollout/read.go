@@ -139,7 +139,7 @@ func (r *reader) check(from []*workload) {
 		r.findServices(w)
 		r.findWay(w)
 		r.findOld(w, from)
-		w.notes = notSimulated(w)
+		w.notSimulated()
 		r.warn(w)
 	}
 	if len(r.refused) == 0 && !slices.ContainsFunc(r.workloads, func(w *workload) bool { return len(w.targets) == 0 }) {
@@ -405,8 +405,7 @@ func (r *reader) findServices(w *workload) {
 			continue
 		}
 		if s.Spec.Type == v1.ServiceTypeExternalName {
-			w.notes = append(w.notes, "requests to Service "+s.Name+
-				", which is of type ExternalName and has no endpoints")
+			w.note("requests to Service %s, which is of type ExternalName and has no endpoints", s.Name)
 			continue
 		}
 		s.used, w.services = true, append(w.services, s.Name)
@@ -423,8 +422,7 @@ func (r *reader) findServices(w *workload) {
 	for _, t := range w.counted() {
 		for _, o := range r.workloads {
 			if o != w && selects(t.Service, o.spec.Namespace, o.spec.Spec.Template.Labels) {
-				w.notes = append(w.notes, fmt.Sprintf("Deployment %s, which gets a part of the requests to Service %s",
-					o.spec.Name, t.Name))
+				w.note("Deployment %s, which gets a part of the requests to Service %s", o.spec.Name, t.Name)
 			}
 		}
 	}
@@ -483,15 +481,15 @@ func (w *workload) containerOf(s *service) string {
 		return pod.Containers[i].Name
 	}
 	if i := slices.IndexFunc(pod.InitContainers, has); i >= 0 {
-		w.notes = append(w.notes, fmt.Sprintf("Service %s leads to the sidecar %s, which gets SIGTERM only when the "+
-			"other containers have ended", s.Name, pod.InitContainers[i].Name))
+		w.note("Service %s leads to the sidecar %s, which gets SIGTERM only when the "+
+			"other containers have ended", s.Name, pod.InitContainers[i].Name)
 	} else if port.Type == intstr.String {
 		s.node.Find("spec.ports[0].targetPort").
 			Errorf("no container of Deployment %s has a port of the name %s, so the Service has no endpoints for it",
 				w.spec.Name, strict.Quote(port.StrVal))
 	} else if len(pod.Containers) > 1 && port.IntVal != 0 {
-		w.notes = append(w.notes, fmt.Sprintf("which container listens at port %d of Service %s: none has it among "+
-			"its ports, and %s is taken", port.IntVal, s.Name, w.main))
+		w.note("which container listens at port %d of Service %s: none has it among "+
+			"its ports, and %s is taken", port.IntVal, s.Name, w.main)
 	}
 	return w.main
 }
