@@ -87,7 +87,7 @@ func (n *Node) object(kind string, o metav1.Object) object {
 	if namespace == "" {
 		namespace = v1.NamespaceDefault
 	}
-	return object{t: n.t, node: n, log: n.log, kind: kind, namespace: namespace, name: o.GetName()}
+	return object{member: member{n.t, n, n.log}, kind: kind, namespace: namespace, name: o.GetName()}
 }
 
 // merged returns the behaviors of all containers. The last one of a container applies.
@@ -116,7 +116,7 @@ func (n *Node) programs(d *appsv1.Deployment, b Behavior) (*plan.PlannedPod, err
 
 // program returns the program of a pod that a controller has created. It has the name web-2-0.
 func (d *Deployment) program(pod *v1.Pod) fakeruntime.Pod {
-	d.pods = append(d.pods, &Pod{Object: pod, node: d.node, log: d.log, key: pod.Namespace + "/" + pod.Name})
+	d.pods = append(d.pods, &Pod{Object: pod, member: d.member, key: pod.Namespace + "/" + pod.Name})
 	set, ordinal, _ := strings.Cut(strings.TrimPrefix(pod.Name, d.name+"-"), "-")
 	number, _ := strconv.Atoi(set)
 	program := d.current.Program
@@ -275,11 +275,41 @@ func deploymentOf(actual any) (*Deployment, []state, error) {
 
 var errNoObject = errors.New("the object is nil: use one that AddDeployment, AddService or a ScenarioRun returned")
 
+// member is a part of a run.
+type member struct {
+	t    testing.TB
+	node *Node // nil if the run is complete
+	log  *log  // nil: it belongs to no run
+}
+
+// examine returns an error if every assertion about the member would be vacuous.
+func (m *member) examine() error {
+	if n := m.node; n != nil {
+		n.reached()
+		if len(n.due) > 0 && !n.running.Load() {
+			return fmt.Errorf("%s has not happened yet%s", n.due[0].what, n.more())
+		}
+	}
+	if m.log.end == 0 {
+		return errors.New("no virtual time has passed yet" + m.node.more())
+	}
+	return nil
+}
+
+// do calls f at the current virtual time.
+func (m *member) do(method, name string, f func(*Node) error) {
+	m.t.Helper()
+	if m.node == nil {
+		m.t.Fatalf("%s: the run of the %s is complete: RunScenario runs a scenario to its end. Add a step to the "+
+			"scenario, or use NewNode.", method, name)
+		return
+	}
+	m.node.later(method+" of the "+name, func() error { return f(m.node) })
+}
+
 // object is a Deployment or a Service of a run.
 type object struct {
-	t               testing.TB
-	node            *Node // nil if the run is complete
-	log             *log
+	member
 	kind            string // Deployment
 	namespace, name string
 }
@@ -302,16 +332,7 @@ func (o *object) examine() error {
 	if o == nil || o.log == nil {
 		return errNoObject
 	}
-	if n := o.node; n != nil {
-		n.reached()
-		if len(n.due) > 0 && !n.running.Load() {
-			return fmt.Errorf("%s has not happened yet%s", n.due[0].what, n.more())
-		}
-	}
-	if o.log.end == 0 {
-		return errors.New("no virtual time has passed yet" + o.node.more())
-	}
-	return nil
+	return o.member.examine()
 }
 
 // do calls f at the current virtual time.
@@ -321,14 +342,7 @@ func (o *object) do(method string, f func(*Node) error) {
 			"returned")
 	}
 	o.t.Helper()
-	n := o.node
-	if n == nil {
-		o.t.Fatalf("%s: the run of the %s is complete: RunScenario runs a scenario to its end. Add a step to the "+
-			"scenario, or use NewNode.", method, o)
-		return
-	}
-	what := method + " of the " + o.String()
-	n.later(what, func() error { return f(n) })
+	o.member.do(method, o.String(), f)
 }
 
 // later calls f at the current virtual time, when Advance is called next. An error ends the run.

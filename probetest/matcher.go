@@ -239,10 +239,10 @@ func (w window) span(s *subject) (from, to virtual.Time, err error) {
 			value.Format(*w.until), value.Format(from.Sub(added)))
 	case to > end:
 		return 0, 0, fmt.Errorf(tooEarly, "ends", value.Format(*w.until), trace.FormatTime(to), trace.FormatTime(end),
-			s.pod.more())
+			s.pod.node.more())
 	case w.until == nil && from >= to:
 		return 0, 0, fmt.Errorf(tooEarly, "begins", value.Format(*w.from), trace.FormatTime(from),
-			trace.FormatTime(end), s.pod.more())
+			trace.FormatTime(end), s.pod.node.more())
 	case w.from == nil && from >= to:
 		return 0, 0, errors.New("the window ends when the pod is added: nothing can happen in it")
 	}

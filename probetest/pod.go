@@ -21,7 +21,6 @@ import (
 	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/world/apiserver/admission"
-	"probesim.dev/node"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/scenarios/plan"
@@ -35,9 +34,7 @@ type Pod struct {
 	// Object is the pod that the API server stored when the pod was added, with API defaults.
 	Object *v1.Pod
 
-	node *Node      // nil for a pod of RunScenario, whose run is complete
-	t    testing.TB // of a pod of RunScenario
-	log  *log
+	member
 	key  string // namespace/name
 	from int    // index of the first record that can be about the pod
 }
@@ -114,10 +111,8 @@ func (p *Pod) Delete(gracePeriodSeconds ...int64) {
 	case len(gracePeriodSeconds) == 1:
 		grace = &gracePeriodSeconds[0]
 	}
-	p.do("Delete", func(n *node.Node) {
-		if err := n.DeletePod(p.Object.Namespace, p.Object.Name, grace); err != nil {
-			p.node.fail("Delete: the pod %s cannot be deleted at %s: %s", p, trace.FormatTime(n.Now()), err)
-		}
+	p.do("Delete", p.title(), func(n *Node) error {
+		return n.sim.DeletePod(p.Object.Namespace, p.Object.Name, grace)
 	})
 }
 
@@ -134,10 +129,12 @@ func (c *Container) Kill() {
 		p.tb("Kill").Fatalf("Kill: %s", err)
 		return
 	}
-	p.do("Kill", func(n *node.Node) {
-		if !n.KillContainer(fakeruntime.Kill{PodUID: string(p.Object.UID), Container: c.name, Reason: "OOMKilled"}) {
-			p.node.fail("Kill: the container %s is not running at %s", c, trace.FormatTime(n.Now()))
+	p.do("Kill", p.title(), func(n *Node) error {
+		kill := fakeruntime.Kill{PodUID: string(p.Object.UID), Container: c.name, Reason: "OOMKilled"}
+		if !n.sim.KillContainer(kill) {
+			return fmt.Errorf("the container %s is not running", c)
 		}
+		return nil
 	})
 }
 
@@ -151,24 +148,13 @@ func (p *Pod) requireContainer(name string) error {
 }
 
 func (p *Pod) tb(method string) testing.TB {
-	switch {
-	case p == nil || p.log == nil:
+	if p == nil || p.log == nil {
 		panic("probetest: " + method + ": the pod belongs to no node: use a pod that AddPod or AddWorkload returned")
-	case p.node != nil:
-		return p.node.t
 	}
 	return p.t
 }
 
-func (p *Pod) do(method string, f func(*node.Node)) {
-	p.tb(method).Helper()
-	if p.node == nil {
-		p.t.Fatalf("%s: the run of the pod %s is complete: RunScenario runs a scenario to its end. Add a step to the "+
-			"scenario, or use NewNode and AddPod.", method, p)
-		return
-	}
-	p.node.at(p.node.now(), method+" of "+p.String(), f)
-}
+func (p *Pod) title() string { return "pod " + p.String() }
 
 // AddPod creates a pod through the API at the current virtual time. The API server sets defaults in
 // a copy, so the argument stays unchanged.
@@ -233,7 +219,7 @@ func (n *Node) addPlanned(key string, p *plan.PlannedPod) *Pod {
 	for _, note := range admission.Notes(n.profile, "pod "+trace.PodName(key), "", dropped) {
 		n.log.note(note)
 	}
-	pod := &Pod{Object: p.Pod, node: n, log: n.log, key: key, from: len(n.log.records)}
+	pod := &Pod{Object: p.Pod, member: member{n.t, n, n.log}, key: key, from: len(n.log.records)}
 	n.pods[key] = pod
 	n.sim.At(p.At.Add(n.Now()), func() {
 		if err := n.sim.AddPod(p.Pod, p.Program); err != nil {
@@ -276,29 +262,20 @@ func subjectOf(actual any) (*subject, error) {
 	if s.pod == nil || s.pod.log == nil {
 		return nil, errors.New("the pod is nil: use a pod that AddPod, AddWorkload or RunScenario returned")
 	}
-	if s.pod.node != nil {
-		s.pod.node.reached()
-	}
 	if ofContainer {
 		if err := s.pod.requireContainer(s.container); err != nil {
 			return nil, err
 		}
 	}
-	switch {
-	case s.pod.log.end == 0:
-		return nil, errors.New("no virtual time has passed yet" + s.pod.more())
-	case len(s.pod.indexes()) == 0:
-		return nil, fmt.Errorf("the pod %s is added later than the time that the run has reached%s", s.pod,
-			s.pod.more())
+	if err := s.pod.examine(); err != nil {
+		return nil, err
 	}
-	if n := s.pod.node; n != nil && len(n.due) > 0 && !n.running.Load() {
-		return nil, fmt.Errorf("%s has not happened yet%s", n.due[0].what, s.pod.more())
+	if len(s.pod.indexes()) == 0 {
+		return nil, fmt.Errorf("the pod %s is added later than the time that the run has reached%s", s.pod,
+			s.pod.node.more())
 	}
 	return s, nil
 }
-
-// more says at the end of an error how to run the node further.
-func (p *Pod) more() string { return p.node.more() }
 
 // more says how to run the node further. A nil node is that of a complete run.
 func (n *Node) more() string {

@@ -129,7 +129,8 @@ func (o ScenarioOptions) run(t testing.TB, s *scenarios.Scenario) (*ScenarioRun,
 	}
 	run := &ScenarioRun{t: t, plan: plan, log: l}
 	for _, pod := range r.Pods() {
-		run.pods = append(run.pods, &Pod{Object: pod, t: t, log: l, key: pod.Namespace + "/" + pod.Name})
+		run.pods = append(run.pods,
+			&Pod{Object: pod, member: member{t: t, log: l}, key: pod.Namespace + "/" + pod.Name})
 	}
 	return run, r.Err
 }
@@ -177,7 +178,7 @@ func (r *ScenarioRun) Deployment(name string) *Deployment {
 		r.t.Fatalf("the scenario has no Deployment %q with a controlPlane", name)
 		return nil
 	}
-	d := &Deployment{object: object{t: r.t, log: r.log, kind: "Deployment", namespace: w.Pod.Namespace,
+	d := &Deployment{object: object{member: member{t: r.t, log: r.log}, kind: "Deployment", namespace: w.Pod.Namespace,
 		name: w.Manifest.Name}}
 	for _, pod := range r.pods {
 		if w.Owns(pod.key) {
@@ -199,7 +200,7 @@ func (r *ScenarioRun) Service(name string) *Service {
 		r.t.Fatalf("the scenario has no Service %q", name)
 		return nil
 	}
-	s := &Service{object: object{t: r.t, log: r.log, kind: "Service", namespace: of.Object.Namespace,
+	s := &Service{object: object{member: member{t: r.t, log: r.log}, kind: "Service", namespace: of.Object.Namespace,
 		name: of.Object.Name}}
 	for _, e := range r.plan.ControlPlane().Traffic {
 		if e.Service == s.key() {

@@ -225,7 +225,7 @@ func possibleTime(s *subject, expected any) error {
 			return fmt.Errorf("the time %s is before the pod was added", value.Format(e))
 		case e > reached:
 			return fmt.Errorf("the time %s after the pod was added has not come: the run has only reached %s%s",
-				value.Format(e), trace.FormatTime(s.pod.log.end), s.pod.more())
+				value.Format(e), trace.FormatTime(s.pod.log.end), s.pod.node.more())
 		}
 		return nil
 	default:
