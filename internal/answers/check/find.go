@@ -490,27 +490,19 @@ func noTimeToRecover(r *result) []Finding {
 	slack := readiness.PeriodSeconds*(readiness.FailureThreshold-1) - liveness.PeriodSeconds*liveness.FailureThreshold
 	begins := r.UntilStopBegins(bounds.Refuse) // the kubelet stops the container even if it recovers during the hook
 	unready := r.UntilReadinessFails(bounds.Refuse).Greatest
-	first := fmt.Sprintf("before the readiness probe removes it from its Service: that needs %d failures, %ds apart.",
-		readiness.FailureThreshold, readiness.PeriodSeconds)
-	outage := fmt.Sprintf("%s, also of a database behind the endpoint, can %s the container", outageOf(begins),
-		r.afterFailures())
-	const asks = "The liveness probe asks the same endpoint as the readiness probe and "
-	message, x := asks+"always acts first: "+outage+" "+first, r.readinessFirst(unready-begins)
+	x, behind := r.readinessFirst(unready-begins), ", also of a database behind the endpoint,"
 	switch {
 	case same && begins > unready-tenth: // hardly ever
 		return nil
-	case same && slack < 0:
-		message = fmt.Sprintf("%sis as impatient: %s, and the readiness probe takes up to %s to remove it from its "+
-			"Service.", asks, outage, FormatUp(unready))
 	case same:
 	case liveness.Exec != nil || readiness.Exec != nil || slack < 0:
 		return nil
 	default:
-		message = fmt.Sprintf("While the program is down, the liveness probe stops the container, after %s at the "+
-			"latest, %s", FormatUp(r.UntilStopped(bounds.Refuse).Greatest), first)
-		x = r.morePatient(time.Duration(slack+1) * time.Second)
+		x, behind = r.morePatient(time.Duration(slack+1)*time.Second), ""
 	}
-	return []Finding{{ID: NoTimeToRecover, Severity: Note, Message: message, fixes: []fix{x},
+	return []Finding{{ID: NoTimeToRecover, Severity: Note, fixes: []fix{x},
+		Message: fmt.Sprintf("%s%s can %s the container before the readiness probe takes it out of its Service, which "+
+			"needs up to %s.", upper(outageOf(begins)), behind, r.afterFailures(), FormatUp(unready)),
 		Summary: fmt.Sprintf("%s can %s it before it leaves its Service", outageOf(begins), r.afterFailures()),
 		Field:   "livenessProbe", weight: -begins.Seconds(),
 		App: []string{r.app("down 2m at %s", value.Format(r.warm()))}}}

@@ -338,9 +338,6 @@ func (r *Report) has(w *workload, container string, f *Finding) bool {
 	return c != nil && (slices.ContainsFunc(c.Findings, same) || slices.ContainsFunc(c.Known, same))
 }
 
-// tolerance is how much a limit may differ between two versions of probesim.
-const tolerance = value.Seconds(100 * time.Millisecond)
-
 // better reports whether a figure that a finding is about is better than that of another result for
 // the container: a share of starts that come up, the time to exit, or a row of the probe.
 func (c *Container) better(o *Container, f *Finding) bool {
@@ -351,23 +348,26 @@ func (c *Container) better(o *Container, f *Finding) bool {
 		c.Deleted.SIGKILL-c.Deleted.SIGTERM > o.Deleted.SIGKILL-o.Deleted.SIGTERM:
 		return true
 	}
-	about := func(id RowID) bool {
-		return slices.ContainsFunc(id.Probes(),
-			func(p trace.Probe) bool { return strings.Contains(f.Field, string(p)+"Probe") })
-	}
-	for _, l := range c.Limits {
-		if slices.ContainsFunc(o.Limits,
-			func(other Limit) bool { return other.Row == l.Row && about(l.Row) && other.Always < l.Always-tolerance }) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(c.Times, func(t Time) bool {
-		return slices.ContainsFunc(o.Times,
-			func(other Time) bool {
-				return other.Row == t.Row && about(t.Row) && other.Worst > t.Worst &&
-					differ(time.Duration(t.Worst), time.Duration(other.Worst))
-			})
+	was, is := c.figures(), o.figures()
+	return slices.ContainsFunc(Rows(), func(id RowID) bool {
+		before, has := was[id]
+		after, still := is[id]
+		about := func(p trace.Probe) bool { return strings.Contains(f.Field, string(p)+"Probe") }
+		return has && still && (after < before) == id.IsLimit() && slices.ContainsFunc(id.Probes(), about) &&
+			differ(time.Duration(before), time.Duration(after))
 	})
+}
+
+// figures returns the values of the rows that decide.
+func (c *Container) figures() map[RowID]value.Seconds {
+	all := map[RowID]value.Seconds{}
+	for _, l := range c.Limits {
+		all[l.Row] = l.Always
+	}
+	for _, t := range c.Times {
+		all[t.Row] = t.Worst
+	}
+	return all
 }
 
 // ignores reports whether a report ignores a kind of finding of a container.

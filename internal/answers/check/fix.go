@@ -244,6 +244,10 @@ func lasting(atMost time.Duration) time.Duration {
 	return (atMost + time.Minute).Truncate(time.Minute)
 }
 
+// misfortunes are the words for what a row says that a program may have.
+var misfortunes = map[RowID]string{Stall: "stall", Serving: "stall", Silence: "hang", ServingSilence: "hang",
+	Errors: "down", ServingErrors: "down"}
+
 // appMissing returns the words for the runs that show why the container does not meet a requirement
 // on a row in some case: what the requirement allows happens to a program that is healthy
 // otherwise.
@@ -254,18 +258,14 @@ func (r *result) appMissing(q Requirement, which string) []string {
 	answers := func(p trace.Probe) []string {
 		return []string{r.app("%s ok in %s at %s", r.asked(p), seconds(q.Duration), value.Format(r.warm()))}
 	}
+	if word := misfortunes[q.Row]; word != "" && which == Failures {
+		return misfortune("fail", q.Duration)
+	} else if word != "" {
+		return misfortune(word, q.Duration)
+	}
 	switch q.Row {
 	case Start, Restart, Retry:
 		return r.appRestart(bounds.StartCase(which), q.Duration)
-	case Stall, Serving:
-		return misfortune("stall", q.Duration)
-	case Silence, ServingSilence:
-		return misfortune("hang", q.Duration)
-	case Errors, ServingErrors:
-		if which == Failures {
-			return misfortune("fail", q.Duration)
-		}
-		return misfortune("down", q.Duration)
 	case Answer:
 		if which == string(trace.Startup)+" probe" {
 			return []string{r.app("startup ok in %s at 0s", seconds(q.Duration))}
