@@ -221,16 +221,11 @@ func resourceQOS(r *v1.ResourceRequirements, name v1.ResourceName) v1.PodQOSClas
 // signals has the numbers of the Linux signals on x86 and ARM, by their names in the API
 // (signal(7)).
 var signals = func() map[v1.Signal]int {
-	numbers := map[v1.Signal]int{
-		"SIGHUP": 1, "SIGINT": 2, "SIGQUIT": 3, "SIGILL": 4, "SIGTRAP": 5, "SIGABRT": 6, "SIGIOT": 6, "SIGBUS": 7,
-		"SIGFPE":  8,
-		"SIGKILL": 9, "SIGUSR1": 10, "SIGSEGV": 11, "SIGUSR2": 12, "SIGPIPE": 13, "SIGALRM": 14, "SIGTERM": 15,
-		"SIGSTKFLT": 16,
-		"SIGCHLD":   17, "SIGCLD": 17, "SIGCONT": 18, "SIGSTOP": 19, "SIGTSTP": 20, "SIGTTIN": 21, "SIGTTOU": 22,
-		"SIGURG":  23,
-		"SIGXCPU": 24, "SIGXFSZ": 25, "SIGVTALRM": 26, "SIGPROF": 27, "SIGWINCH": 28, "SIGIO": 29, "SIGPOLL": 29,
-		"SIGPWR": 30,
-		"SIGSYS": 31, "SIGRTMIN": 34, "SIGRTMAX": 64,
+	numbers := map[v1.Signal]int{"SIGIOT": 6, "SIGCLD": 17, "SIGPOLL": 29, "SIGRTMIN": 34, "SIGRTMAX": 64}
+	for i, name := range strings.Fields("SIGHUP SIGINT SIGQUIT SIGILL SIGTRAP SIGABRT SIGBUS SIGFPE SIGKILL SIGUSR1 " +
+		"SIGSEGV SIGUSR2 SIGPIPE SIGALRM SIGTERM SIGSTKFLT SIGCHLD SIGCONT SIGSTOP SIGTSTP SIGTTIN SIGTTOU SIGURG " +
+		"SIGXCPU SIGXFSZ SIGVTALRM SIGPROF SIGWINCH SIGIO SIGPWR SIGSYS") {
+		numbers[v1.Signal(name)] = i + 1
 	}
 	for i := 1; i <= 15; i++ {
 		numbers[v1.Signal(fmt.Sprint("SIGRTMIN+", i))] = 34 + i

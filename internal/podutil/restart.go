@@ -1,6 +1,7 @@
 package podutil
 
 import (
+	"encoding/json"
 	"reflect"
 	"slices"
 
@@ -31,49 +32,24 @@ const (
 // kubelet of 1.33 is built with an older one.
 var rulesField, hasRules = reflect.TypeFor[v1.Container]().FieldByName("RestartPolicyRules")
 
-// ruleFields has the places of the fields of a rule. The kubelet reads the rules often, and a
-// search by name is slow.
-var ruleFields = findRuleFields()
-
-func findRuleFields() (places struct{ action, exitCodes, operator, values []int }) {
-	if !hasRules {
-		return places
-	}
-	place := func(of reflect.Type, name string) []int {
-		f, _ := of.FieldByName(name)
-		return f.Index
-	}
-	rule := rulesField.Type.Elem()
-	places.action, places.exitCodes = place(rule, "Action"), place(rule, "ExitCodes")
-	codes := rule.FieldByIndex(places.exitCodes).Type.Elem()
-	places.operator, places.values = place(codes, "Operator"), place(codes, "Values")
-	return places
-}
-
 func rulesOf(c *v1.Container) reflect.Value {
 	return reflect.ValueOf(c).Elem().FieldByIndex(rulesField.Index)
 }
 
 // RestartPolicyRules returns the restart rules of a container.
 func RestartPolicyRules(c *v1.Container) []RestartRule {
-	if !hasRules {
+	if !hasRules || rulesOf(c).Len() == 0 {
 		return nil
 	}
-	rules := rulesOf(c)
-	if rules.Len() == 0 {
-		return nil
+	var has struct{ RestartPolicyRules []RestartRule }
+	data, err := json.Marshal(c)
+	if err == nil {
+		err = json.Unmarshal(data, &has)
 	}
-	list := make([]RestartRule, rules.Len())
-	for i := range list {
-		list[i].Action = rules.Index(i).FieldByIndex(ruleFields.action).String()
-		if codes := rules.Index(i).FieldByIndex(ruleFields.exitCodes); !codes.IsNil() {
-			list[i].ExitCodes = &ExitCodes{
-				Operator: codes.Elem().FieldByIndex(ruleFields.operator).String(),
-				Values:   codes.Elem().FieldByIndex(ruleFields.values).Interface().([]int32),
-			}
-		}
+	if err != nil { // a container has the form of an object
+		panic(err)
 	}
-	return list
+	return has.RestartPolicyRules
 }
 
 // RemoveRestartPolicyRules removes the restart rules of a container.

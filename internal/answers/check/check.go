@@ -446,11 +446,8 @@ func (q Required) unverifiable(w *workload) (missing []string, reason string) {
 func (c *container) noValues(id RowID) string {
 	for _, r := range c.results {
 		p, because := r.brokenFor(id)
-		if strings.HasPrefix(because, asksHost) {
-			return fmt.Sprintf("the %sProbe of container %s does not ask the container: %s", p, c.spec.Name, because)
-		}
 		if because != "" {
-			return fmt.Sprintf("the %sProbe of container %s can never run: %s", p, c.spec.Name, because)
+			return fmt.Sprintf("the %sProbe of container %s %s", p, c.spec.Name, because)
 		}
 		if r.err != nil {
 			return fmt.Sprintf("container %s was not checked", c.spec.Name)

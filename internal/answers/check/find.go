@@ -21,21 +21,15 @@ import (
 	"probesim.dev/trace"
 )
 
-// Broken says which probe of a container can never run, and why, if one of the rows has no meaning
-// then. It returns an empty string otherwise.
+// Broken says which probe of a container can never run or does not ask it, and why, if one of the
+// rows has no meaning then. It returns an empty string otherwise.
 func (a *Admitted) Broken(container string, rows []RowID) string {
 	s := &simulation{Admitted: a, container: container}
 	broken := s.brokenProbes()
 	for _, p := range trace.ProbeTypes {
-		if broken[p] == "" || !slices.ContainsFunc(rows, func(id RowID) bool { return id.needs(p, s.spec()) }) {
-			continue
+		if broken[p] != "" && slices.ContainsFunc(rows, func(id RowID) bool { return id.needs(p, s.spec()) }) {
+			return fmt.Sprintf("The %s probe %s.", p, broken[p])
 		}
-		for _, f := range findBroken(s.spec(), broken) {
-			if f.Field == string(p)+"Probe" {
-				return f.Message
-			}
-		}
-		return fmt.Sprintf("The %s probe does not ask the container: %s.", p, broken[p])
 	}
 	return ""
 }
@@ -44,14 +38,11 @@ func (a *Admitted) Broken(container string, rows []RowID) string {
 // healthy program gets no request. The figures are those without them.
 func findBroken(c *v1.Container, broken map[trace.Probe]string) (list []Finding) {
 	for _, p := range trace.ProbeTypes {
-		if strings.HasPrefix(broken[p], asksHost) {
-			continue // otherHost says more
-		}
-		if because := broken[p]; because != "" {
+		if because := broken[p]; strings.HasPrefix(because, neverRuns) { // otherHost finds the others
 			list = append(list, Finding{ID: BrokenProbe, Severity: Error, Field: string(p) + "Probe",
 				Fix:     correctPort(c, p),
-				Summary: fmt.Sprintf("its %s probe can never run: %s", p, because),
-				Message: fmt.Sprintf("The %s probe can never run: %s. %s", p, because, consequence[p])})
+				Summary: fmt.Sprintf("its %s probe %s", p, because),
+				Message: fmt.Sprintf("The %s probe %s. %s", p, because, consequence[p])})
 		}
 	}
 	return list
@@ -74,11 +65,12 @@ func correctPort(c *v1.Container, p trace.Probe) string {
 	return ""
 }
 
-// asksHost begins the reason of a probe that does not ask its container, and unfilled ends it if
-// its host is no name.
+// What brokenProbes says of a probe begins with neverRuns or asksOthers. It ends with unfilled if the
+// host is no name.
 const (
-	asksHost = "it asks "
-	unfilled = "which is no host: a placeholder is not filled in"
+	neverRuns  = "can never run: "
+	asksOthers = "does not ask the container: "
+	unfilled   = "which is no host: a placeholder is not filled in"
 )
 
 // asksElsewhere says whom a probe or a hook asks, if that is not its container.
@@ -87,11 +79,11 @@ func asksElsewhere(h *v1.ProbeHandler, pod *v1.PodSpec) string {
 	case host == "", program.IsNode(host) && pod.HostNetwork:
 		return ""
 	case program.IsNode(host):
-		return asksHost + host + ", which is the node and not the pod"
+		return "it asks " + host + ", which is the node and not the pod"
 	case len(validation.IsValidIP(nil, host)) > 0 && len(validation.IsDNS1123Subdomain(strings.ToLower(host))) > 0:
-		return asksHost + host + ", " + unfilled
+		return "it asks " + host + ", " + unfilled
 	default:
-		return asksHost + host + ", which is another machine"
+		return "it asks " + host + ", which is another machine"
 	}
 }
 
@@ -143,13 +135,13 @@ func otherHost(r *result) (list []Finding) {
 	return list
 }
 
-// brokenProbes returns the probes that can never run or do not ask the container, and why.
+// brokenProbes says of the probes that can never run or do not ask the container why.
 func (s *simulation) brokenProbes() map[trace.Probe]string {
 	broken, spec := map[trace.Probe]string{}, s.spec()
 	for _, p := range trace.ProbeTypes {
 		for _, port := range program.UnknownPorts(spec) {
 			if slices.Contains(port.Keys, string(p)) {
-				broken[p] = "the container has no port named " + strict.Quote(port.Name) +
+				broken[p] = neverRuns + "the container has no port named " + strict.Quote(port.Name) +
 					strict.DidYouMean(port.Name, port.Known).String()
 			}
 		}
@@ -158,7 +150,7 @@ func (s *simulation) brokenProbes() map[trace.Probe]string {
 			continue
 		}
 		if elsewhere := asksElsewhere(&probe.ProbeHandler, &s.Pod.Spec); elsewhere != "" {
-			broken[p] = elsewhere
+			broken[p] = asksOthers + elsewhere
 		}
 	}
 	return broken
