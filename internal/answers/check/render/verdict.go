@@ -203,8 +203,7 @@ func worth(r *check.Report) (first, others []check.Group) {
 
 // measured is a container with what its pods show.
 type measured struct {
-	name   string
-	probed bool
+	name string
 	*check.Measured
 }
 
@@ -226,7 +225,7 @@ func Measured(r *check.Report) (lines []string) {
 			case len(w.Containers) > 1:
 				name += "/" + c.Name
 			}
-			all = append(all, measured{name, c.HasProbes(), c.Measured})
+			all = append(all, measured{name, c.Measured})
 		}
 	}
 	if len(r.Workloads) == 1 {
@@ -289,8 +288,7 @@ func (m *measured) killed() string {
 func overview(all []measured) (lines []string) {
 	pods, starts, containers := 0, 0, 0
 	var closest *measured
-	var killed, reasons []string
-	unknown := map[string][]string{}
+	var killed []string
 	slices.SortStableFunc(all, func(a, b measured) int {
 		return cmp.Or(cmp.Compare(b.Kills, a.Kills), cmp.Compare(b.Restarts, a.Restarts))
 	})
@@ -302,12 +300,6 @@ func overview(all []measured) (lines []string) {
 		}
 		if m.Start != nil && m.Margin != nil && (closest == nil || *m.Margin < *closest.Margin) {
 			closest = m
-		}
-		if m.Unknown != "" && m.probed {
-			if unknown[m.Unknown] == nil {
-				reasons = append(reasons, m.Unknown)
-			}
-			unknown[m.Unknown] = append(unknown[m.Unknown], m.name)
 		}
 		if m.Kills > 0 {
 			killed = append(killed, fmt.Sprintf("%s (%d by probes)", m.name, m.Kills))
@@ -321,9 +313,6 @@ func overview(all []measured) (lines []string) {
 			text += " The closest call: " + closest.name + ", " + closest.ClosestCall() + "."
 		}
 		lines = append(lines, text)
-	}
-	for _, because := range reasons {
-		lines = append(lines, "Not measured ("+because+"): "+printable.Some(unknown[because], 5))
 	}
 	if len(killed) > 0 {
 		lines = append(lines, "Restarts: "+printable.Some(killed, 5))
