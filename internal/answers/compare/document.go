@@ -267,9 +267,7 @@ func Findings(r *Report) *findings.List {
 	list := &findings.List{Command: "probesim compare", Rules: []findings.Rule{
 		{ID: "worse", Text: "A container gets worse.",
 			Help: "The message has the figures before and after the change."},
-		{ID: "appeared", Text: "The change adds a finding.", Help: "'probesim check' explains it."},
-		{ID: "requirement", Text: "A requirement is not met.",
-			Help: "The value of the row misses what --require or the annotation probesim.dev/require says."},
+		{ID: "appeared", Text: "The change adds a finding.", Help: "'probesim check' explains it."}, findings.Unmet,
 	}}
 	for i := range r.Workloads {
 		w := &r.Workloads[i]
@@ -304,8 +302,7 @@ func (w *Workload) judged(c *Container) findings.Case {
 		}
 	}
 	if len(worse) > 0 {
-		one.Findings = []findings.Finding{{Rule: "worse", Level: findings.Warning, File: w.file, Line: w.line,
-			Title: one.Name, Message: strings.Join(worse, "\n"), Fails: true}}
+		one.Add("worse", findings.Warning, strings.Join(worse, "\n"), true)
 	}
 	for _, f := range c.Appeared {
 		one.Findings = append(one.Findings,

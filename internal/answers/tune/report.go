@@ -424,23 +424,18 @@ func (c *Container) margins() string {
 // Findings returns the requirements that no setting meets.
 func Findings(r *Report) *findings.List {
 	list := &findings.List{Command: "probesim tune", Rules: []findings.Rule{
-		{ID: "requirement", Text: "No setting meets a requirement.",
+		{ID: findings.Unmet.ID, Text: "No setting meets a requirement.",
 			Help: "The message says what contradicts it, or which probe is missing."},
 	}}
 	for i := range r.Workloads {
 		w := &r.Workloads[i]
 		one := findings.Case{Name: w.Title(), File: w.File, Line: w.Line, Problem: w.Problem}
-		add := func(text string) {
-			one.Findings = append(one.Findings,
-				findings.Finding{Rule: "requirement", Level: findings.Error, File: w.File, Line: w.Line,
-					Title: w.Title(), Message: text, Fails: true})
-		}
 		for _, m := range w.Missing {
-			add(m.String())
+			one.Add(findings.Unmet.ID, findings.Error, m.String(), true)
 		}
 		for _, c := range w.Containers {
 			for _, reason := range c.Why {
-				add("container " + c.Name + ": " + reason)
+				one.Add(findings.Unmet.ID, findings.Error, "container "+c.Name+": "+reason, true)
 			}
 		}
 		list.Cases = append(list.Cases, one)

@@ -14,9 +14,8 @@ import (
 // The rules besides those of findings: requirements that are not met, annotations that differ from
 // the command line, workloads without a readiness probe, and pod templates that are not checked.
 const (
-	requirementRule = "requirement"
-	readinessRule   = "readiness-missing"
-	notCheckedRule  = "not-checked"
+	readinessRule  = "readiness-missing"
+	notCheckedRule = "not-checked"
 )
 
 // rules are the rules of Findings.
@@ -26,8 +25,7 @@ func rules() (list []findings.Rule) {
 			Page: "docs/findings.html#" + string(rule.ID), Joined: rule.ID == check.NoProbes})
 	}
 	return append(list,
-		findings.Rule{ID: requirementRule, Text: "A requirement is not met.",
-			Help: "The value of the row misses what --require or the annotation probesim.dev/require says."},
+		findings.Unmet,
 		findings.Rule{ID: readinessRule, Joined: true, Text: "No container of the workload has a readiness probe.",
 			Help: "The pods are Ready as soon as they run, and get traffic before their program is up."},
 		findings.Rule{ID: notCheckedRule, Text: "An object with a pod template is not checked.",
@@ -44,9 +42,7 @@ func Findings(r *check.Report, failOn check.Severity) *findings.List {
 		title := w.Title()
 		own := findings.Case{Name: title, File: w.File, Line: w.Line, Problem: w.Problem}
 		if w.NoReadiness && !saysUnready(w) {
-			own.Findings = append(own.Findings,
-				findings.Finding{Rule: readinessRule, Level: findings.Note, File: w.File, Line: w.Line, Title: title,
-					Message: unreadyWorkload(w)})
+			own.Add(readinessRule, findings.Note, unreadyWorkload(w), false)
 		}
 		if len(w.WithoutProbes) > 0 {
 			own.Notes = append(own.Notes, "Without probes: "+strings.Join(w.WithoutProbes, ", "))
@@ -85,10 +81,9 @@ func Findings(r *check.Report, failOn check.Severity) *findings.List {
 		if o.Template == "" {
 			continue
 		}
-		f := findings.Finding{Rule: notCheckedRule, Level: findings.Warning, File: o.File, Line: o.Line,
-			Title: o.Kind + " " + o.Name, Message: NotChecked(o)}
-		list.Cases = append(list.Cases, findings.Case{Name: f.Title, File: o.File, Line: o.Line,
-			Findings: []findings.Finding{f}, Skipped: f.Message})
+		c := findings.Case{Name: o.Kind + " " + o.Name, File: o.File, Line: o.Line, Skipped: NotChecked(o)}
+		c.Add(notCheckedRule, findings.Warning, c.Skipped, false)
+		list.Cases = append(list.Cases, c)
 	}
 	return list
 }

@@ -240,8 +240,7 @@ func Runs(n int) string { return printable.Count(n, "run") }
 var rules = []findings.Rule{
 	{ID: "rollout", Text: "A rollout loses requests, or does not complete.",
 		Help: "The message has changes that help, and the command that draws the worst run."},
-	{ID: "requirement", Text: "A requirement is not met.",
-		Help: "The value misses what --require or the annotation probesim.dev/require asks for."},
+	findings.Unmet,
 }
 
 // Findings returns what is wrong: each workload that loses requests or does not complete, and each
@@ -252,12 +251,12 @@ func Findings(r *rollout.Report) *findings.List {
 		w := &r.Workloads[i]
 		c := findings.Case{Name: w.Title(), File: w.File, Line: w.Line, Notes: w.NotSimulated}
 		if w.Verdict != rollout.LosesNone || len(w.Waits) > 0 {
-			f := findings.Finding{Rule: "rollout", Level: findings.Note, File: w.File, Line: w.Line, Title: w.Title(),
-				Message: message(r, w), Command: w.Worst.Command, Fails: w.Bad()}
-			if f.Fails { // otherwise, a requirement lets it lose as many, or wait
-				f.Level = findings.Error
+			level := findings.Note
+			if w.Bad() { // otherwise, a requirement lets it lose as many, or wait
+				level = findings.Error
 			}
-			c.Findings = []findings.Finding{f}
+			c.Add("rollout", level, message(r, w), w.Bad())
+			c.Findings[0].Command = w.Worst.Command
 		}
 		list.Cases = append(list.Cases, c)
 		for _, v := range w.Requirements {
