@@ -1,6 +1,9 @@
 package fakeruntime
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
 	"time"
 
 	"probesim.dev/sim/virtual"
@@ -207,4 +210,377 @@ type Container struct {
 	ExitCode   int32
 	Reason     string // if State is Exited: Completed, Error, or the reason of a kill from outside
 	Step       int64  // step of the latest record about its start or exit, or the cause of its creation
+}
+
+// kind is the latency of a method and its place in the order of one instant.
+type kind struct {
+	delay DelayKind
+	class class
+}
+
+// kinds has the methods with a latency that scenarios can set, and HTTPBody.
+var kinds = map[Method]kind{
+	RunPodSandbox:    {DelayRunPodSandbox, changes},
+	StopPodSandbox:   {DelayStopPodSandbox, changes},
+	RemovePodSandbox: {DelayRemovePodSandbox, changes},
+	PodSandboxStatus: {DelayPodSandboxStatus, reads},
+	ListPodSandbox:   {DelayListPodSandbox, reads},
+	CreateContainer:  {DelayCreateContainer, changes},
+	StartContainer:   {DelayStartContainer, changes},
+	StopContainer:    {DelayStopContainer, changes},
+	RemoveContainer:  {DelayRemoveContainer, changes},
+	ContainerStatus:  {DelayContainerStatus, reads},
+	ListContainers:   {DelayListContainers, reads},
+	ImageStatus:      {DelayImageStatus, reads},
+	PullImage:        {DelayImagePull, reads},
+	ExecSync:         {DelayExec, answers},
+	HTTPGet:          {DelayHTTPGet, answers},
+	TCPSocket:        {DelayTCPSocket, answers},
+	GRPC:             {DelayGRPC, answers},
+	HTTPBody:         {delayHTTPBody, answers},
+}
+
+// effects are the effects of the methods that change something and return at once.
+var effects = map[Method]func(*Runtime, *Op) error{
+	RunPodSandbox:    (*Runtime).runPodSandbox,
+	StopPodSandbox:   (*Runtime).stopPodSandbox,
+	RemovePodSandbox: (*Runtime).removePodSandbox,
+	CreateContainer:  (*Runtime).createContainer,
+	StartContainer:   (*Runtime).startContainer,
+	RemoveContainer:  (*Runtime).removeContainer,
+}
+
+// begin starts a CRI call. All methods have a latency except Status, during which the kubelet holds
+// a lock, and UpdateContainerResources.
+func (r *Runtime) begin(op *Op) {
+	k, known := kinds[op.Call.Method]
+	switch {
+	case known:
+		op.End = later(r.now, r.resolve(op).delay(r.now, k.delay))
+		op.fault = r.faultOf(op)
+		if err := op.reserve(); err != nil {
+			r.finish(op, err)
+			return
+		}
+	case op.Call.Method == ListImages:
+		k.class, op.End = reads, later(r.now, listImages)
+	case op.Call.Method == Status:
+		op.fault = r.faultOf(op)
+		op.Conditions = r.health.conditions()
+		r.finish(op, nil)
+		return
+	case op.Call.Method == UpdateContainerResources:
+		if r.resolve(op); op.container == nil {
+			r.finish(op, errNotFound("container", op.Call.ContainerID))
+			return
+		}
+		op.fault = r.faultOf(op)
+		r.finish(op, nil)
+		return
+	default:
+		r.finish(op, fmt.Errorf("the container runtime does not know the method %q", op.Call.Method))
+		return
+	}
+	op.event.op = op
+	r.queue.schedule(&op.event, op.End, k.class)
+	r.limit(op, op.End)
+}
+
+// Takes returns the latency of a list call about all pods that begins at a time.
+func (r *Runtime) Takes(at virtual.Time, list Method) time.Duration {
+	if k, known := kinds[list]; known {
+		return r.scope.delay(at, k.delay)
+	}
+	return listImages
+}
+
+// resolve finds the objects of a call, and returns the scope whose delays apply.
+func (r *Runtime) resolve(op *Op) *scope {
+	c := &op.Call
+	op.container, op.sandbox, op.pod = find(r.containers, c.ContainerID), find(r.sandboxes, c.SandboxID),
+		find(r.pods, c.PodUID)
+	name := ""
+	switch {
+	case op.container != nil:
+		op.pod, name = op.container.pod, op.container.Name
+	case op.sandbox != nil:
+		op.pod = op.sandbox.pod
+	}
+	if c.Name != "" {
+		name = c.Name
+	}
+	return r.scopeOf(op.pod, name)
+}
+
+// find returns an object by its ID, nil for an empty ID.
+func find[T any](objects map[string]*T, id string) *T {
+	if id == "" {
+		return nil
+	}
+	return objects[id]
+}
+
+// complete applies the effect of a call at its end. Objects that were removed during the call count
+// as not found.
+func (r *Runtime) complete(op *Op) {
+	if op.container != nil && op.container.removed {
+		op.container = nil
+	}
+	if op.sandbox != nil && op.sandbox.removed {
+		op.sandbox = nil
+	}
+	effect := effects[op.Call.Method]
+	switch {
+	case op.hasNoEffect():
+		r.abort(op)
+		r.finish(op, op.fault.Err())
+	case op.Call.Method == StopContainer:
+		r.stopContainer(op)
+	case effect != nil:
+		r.finish(op, effect(r, op))
+	default:
+		r.finish(op, r.read(op))
+	}
+}
+
+// read answers a call that changes nothing.
+func (r *Runtime) read(op *Op) error {
+	c := &op.Call
+	views := &r.all
+	if c.PodUID != "" {
+		if op.pod == nil {
+			return nil
+		}
+		views = &op.pod.views
+	}
+	if c.OnlyChanged {
+		r.readChanged(op)
+		return nil
+	}
+	switch c.Method {
+	case ListPodSandbox:
+		op.Sandboxes = views.listSandboxes(c.Ready)
+	case ListContainers:
+		op.Containers = views.listContainers(c.Running)
+	case PodSandboxStatus:
+		if op.sandbox == nil {
+			return errNotFound("sandbox", c.SandboxID)
+		}
+		op.Sandboxes = []Sandbox{op.sandbox.Sandbox}
+	case ContainerStatus:
+		if op.container == nil {
+			return errNotFound("container", c.ContainerID)
+		}
+		op.Containers = []Container{op.container.Container}
+	case PullImage:
+		if r.health.RegistryDown {
+			return errPull(c.Image)
+		}
+		op.ID = c.Image
+	case ImageStatus:
+		op.ID = c.Image
+	}
+	return nil
+}
+
+func errNotFound(what, id string) error {
+	return rpcError("NotFound", "an error occurred when try to find %s %q: not found", what, id)
+}
+
+// opState is the part of an Op that only the runtime uses.
+type opState struct {
+	event     event
+	expiry    event      // the deadline, if it is before the end
+	abandoned bool       // the caller has gone
+	fault     *Fault     // that makes the call fail; nil: none
+	returns   bool       // a StopContainer whose process has ended
+	reserved  string     // the name in the runtime of the object to create
+	pod       *pod       // the pod of the call; nil: unknown
+	sandbox   *sandbox   // nil: none
+	container *container // nil: none
+	request   request
+}
+
+// Submit begins a call at time now. Events that are due until now happen first. If Done is true in
+// the result, Advance does not return the Op again. Time does not go back: a now before the latest
+// time counts as the latest time.
+func (r *Runtime) Submit(now virtual.Time, c Call) *Op {
+	r.run(now)
+	op := r.newOp(c)
+	r.submitted = op
+	switch {
+	case (r.health.Down || c.Unconnected) && !c.Method.IsNetwork():
+		r.resolve(op)
+		r.finish(op, errDown)
+	case c.Method.asksProgram():
+		r.beginRequest(op)
+	default:
+		r.begin(op)
+	}
+	r.run(now)
+	r.submitted = nil
+	return op
+}
+
+// Next returns the time at which the driver must call Advance next, or false if there is no such
+// time. It is not before the latest time. Every Submit and Advance can change it.
+func (r *Runtime) Next() (at virtual.Time, ok bool) {
+	if len(r.done) > 0 {
+		return r.now, true
+	}
+	at = r.queue.next()
+	return at, at != never
+}
+
+// Advance moves the time to now, lets everything happen that is due until then, and returns the
+// calls that ended since the last Advance, in the order of their ends. The slice is valid until the
+// next Advance.
+func (r *Runtime) Advance(now virtual.Time) []*Op {
+	r.run(now)
+	clear(r.handed)
+	r.done, r.handed = r.handed[:0], r.done
+	sortRequests(r.handed)
+	return r.handed
+}
+
+// sortRequests sorts the requests that end at one instant by container and probe, because the order
+// in which they began at one instant has no meaning.
+func sortRequests(ops []*Op) {
+	for len(ops) > 1 {
+		n := 0
+		for n < len(ops) && ops[n].Call.Method.asksProgram() && ops[n].End == ops[0].End {
+			n++
+		}
+		if n > 1 {
+			slices.SortStableFunc(ops[:n], func(a, b *Op) int {
+				return cmp.Or(cmp.Compare(a.containerID(), b.containerID()),
+					cmp.Compare(probeOrder[a.Call.Probe], probeOrder[b.Call.Probe]))
+			})
+		}
+		ops = ops[max(n, 1):]
+	}
+}
+
+// probeOrder is the order in which the kubelet creates the probe workers of a container.
+var probeOrder = map[trace.Probe]int{trace.Startup: 0, trace.Readiness: 1, trace.Liveness: 2}
+
+// Release returns an Op that is done for reuse by a later call. The caller must not use the Op
+// again; its slices stay valid. Calling Release is optional.
+func (r *Runtime) Release(op *Op) {
+	if op.Done && len(r.free) < maxFree {
+		*op = Op{}
+		r.free = append(r.free, op)
+	}
+}
+
+// maxFree is the number of Ops that the runtime keeps for reuse.
+const maxFree = 1 << 12
+
+func (r *Runtime) newOp(c Call) *Op {
+	n := len(r.free)
+	if n == 0 {
+		return &Op{Call: c, Start: r.now}
+	}
+	op := r.free[n-1]
+	r.free = r.free[:n-1]
+	op.Call, op.Start = c, r.now
+	return op
+}
+
+// run handles all events until a time.
+func (r *Runtime) run(now virtual.Time) {
+	now = min(now, never-1)
+	for at := r.queue.next(); at <= now; at = r.queue.next() {
+		r.now = at
+		r.handle(r.queue.pop())
+	}
+	r.now = max(r.now, now)
+}
+
+func (r *Runtime) handle(e *event) {
+	switch {
+	case e.process != nil:
+		r.process(e.process)
+	case e.expires:
+		r.expire(e.op)
+	case e.op.Call.Method.asksProgram():
+		r.continueRequest(e.op)
+	default:
+		r.complete(e.op)
+	}
+}
+
+// finish ends a call.
+func (r *Runtime) finish(op *Op, err error) {
+	op.Done, op.End, op.Err, op.Generation = true, r.now, err, r.generation
+	r.queue.cancel(&op.expiry)
+	if err != nil {
+		op.release()
+	}
+	if op.abandoned {
+		return
+	}
+	if op.fault != nil {
+		r.fail(op)
+	}
+	if r.recordCalls && !op.Call.Method.IsNetwork() {
+		r.recordCall(op)
+	}
+	if op != r.submitted {
+		r.done = append(r.done, op)
+	}
+}
+
+// RecordsCalls reports whether each call leaves a record: Options.RecordCalls.
+func (r *Runtime) RecordsCalls() bool { return r.recordCalls }
+
+func (r *Runtime) recordCall(op *Op) {
+	rec := trace.Record{
+		T: op.End, Kind: trace.CRICall, Cause: op.Call.Cause,
+		Reason: string(op.Call.Method), Probe: op.Call.Probe, Took: op.End.Sub(op.Start),
+	}
+	if op.Err != nil {
+		rec.Message = op.Err.Error()
+	}
+	if op.pod != nil {
+		rec.Pod = op.pod.Namespace + "/" + op.pod.Name
+	}
+	if op.container != nil {
+		rec.Container, rec.Instance = op.container.Name, op.container.Instance
+	}
+	r.record(rec)
+}
+
+// markChanged notes a change of a sandbox or container of a pod.
+func (r *Runtime) markChanged(p *pod) {
+	r.generation++
+	r.changes = append(r.changes, p)
+	r.all.changed()
+	p.views.changed()
+}
+
+// rpcError is an error with the text that a gRPC client shows.
+func rpcError(code, format string, args ...any) error {
+	return fmt.Errorf(rpcPrefix+"%s desc = %s", code, fmt.Sprintf(format, args...))
+}
+
+const rpcPrefix = "rpc error: code = "
+
+// Answer returns the result of a list or status call that ends now. It is for drivers that handle
+// the latency (Delay) of the call themselves.
+func (r *Runtime) Answer(now virtual.Time, c Call) *Op {
+	r.run(now)
+	op := r.newOp(c)
+	r.submitted = op
+	r.resolve(op)
+	switch {
+	case r.health.Down || c.Unconnected:
+		r.finish(op, errDown)
+	case c.Method == Status:
+		r.begin(op)
+	default:
+		op.Done, op.End, op.Generation, op.Err = true, r.now, r.generation, r.read(op) // the driver records the call
+	}
+	r.submitted = nil
+	return op
 }

@@ -1,6 +1,8 @@
 package fakeruntime
 
 import (
+	"math"
+	"math/bits"
 	"reflect"
 	"slices"
 	"time"
@@ -49,7 +51,7 @@ const (
 	DelayTCPSocket
 	DelayGRPC
 	DelayStopReturn
-	delayKinds
+	DelayKinds // their number
 )
 
 // delayHTTPBody is the kind of the time between the header and the end of a body. It has no
@@ -77,11 +79,16 @@ func DefaultDelays() Delays {
 }
 
 // defaultDelays are the delays of DefaultDelays by kind.
-var defaultDelays = (&scope{delays: new([delayKinds]Draw)}).narrower(key{}, DefaultDelays()).delays
+var defaultDelays = (&scope{delays: new([DelayKinds]Draw)}).narrower(key{}, DefaultDelays()).delays
+
+// Ranges returns the delays by kind. A nil field has its default.
+func (d Delays) Ranges() [DelayKinds]Draw {
+	return *(&scope{delays: defaultDelays}).narrower(key{}, d).delays
+}
 
 // fields returns the delays by kind.
-func (d *Delays) fields() [delayKinds]*Draw {
-	return [delayKinds]*Draw{
+func (d *Delays) fields() [DelayKinds]*Draw {
+	return [DelayKinds]*Draw{
 		d.RunPodSandbox, d.StopPodSandbox, d.RemovePodSandbox, d.PodSandboxStatus, d.ListPodSandbox,
 		d.CreateContainer, d.StartContainer, d.StopContainer, d.RemoveContainer,
 		d.ListContainers, d.ContainerStatus, d.ImageStatus, d.ImagePull, d.VolumeMount,
@@ -93,9 +100,9 @@ func (d *Delays) fields() [delayKinds]*Draw {
 // the key of its random values.
 type scope struct {
 	key    key
-	delays *[delayKinds]Draw // shared with the wider scope if this scope sets none; immutable
+	delays *[DelayKinds]Draw // shared with the wider scope if this scope sets none; immutable
 	// override contains the delays of SetDelays, which replace the delays of every scope.
-	override *[delayKinds]*Draw
+	override *[DelayKinds]*Draw
 }
 
 // narrower returns a scope below s that can override some delays.
@@ -246,4 +253,125 @@ func (d Delays) Over(base Delays) Delays {
 		}
 	}
 	return d
+}
+
+// ControlDelays are the latencies of a control plane.
+type ControlDelays struct {
+	Watch    Latency // from a change in the API server until a controller or a router sees it
+	Call     Latency // of a call of a controller to the API server
+	Schedule Latency // until the scheduler has bound a pod
+	Sync     Latency // until kube-proxy has written its rules
+}
+
+// Latency is a latency with a long tail: 19 of 20 are from Min to Usual, and one is from Usual to
+// Max. Short ones are more frequent: half of the latencies in each part are in its lowest quarter.
+type Latency struct{ Min, Usual, Max time.Duration }
+
+// Median returns the latency that half of them do not exceed.
+func (l Latency) Median() time.Duration { return l.Min + (l.Usual-l.Min)*100/361 } // (10/19)^2 of the lower part
+
+// ControlDelaySet returns the latencies of a control plane beside a kind of node: fast, typical or
+// slow. docs/nodes.md says what they are taken from. It returns false for other names.
+func ControlDelaySet(name string) (ControlDelays, bool) {
+	set := slices.Index(delaySets, name)
+	if set < 0 {
+		return ControlDelays{}, false
+	}
+	type ms = [3]int // Min, Usual and Max
+	latency := func(of ...ms) Latency {
+		at := func(i int) time.Duration { return time.Duration(of[set][i]) * time.Millisecond }
+		return Latency{at(0), at(1), at(2)}
+	}
+	return ControlDelays{
+		Watch:    latency(ms{1, 10, 40}, ms{1, 40, 500}, ms{10, 450, 1000}),
+		Call:     latency(ms{2, 4, 16}, ms{2, 25, 500}, ms{10, 100, 1000}),
+		Schedule: latency(ms{2, 8, 40}, ms{2, 20, 500}, ms{10, 500, 1000}),
+		Sync:     latency(ms{10, 50, 50}, ms{20, 200, 200}, ms{100, 2800, 2800}),
+	}, true
+}
+
+// Latency returns a random latency of an operation that begins now and is not part of a node, such
+// as a call of a controller. The key names the operation. It returns false without a seed.
+func (r *Runtime) Latency(now virtual.Time, key string, l Latency) (time.Duration, bool) {
+	k := r.scope.key.named(key).with(int64(now))
+	if !k.seeded {
+		return 0, false
+	}
+	least, most := l.Min, l.Usual
+	if k.hash%20 == 0 {
+		least, most = l.Usual, l.Max
+	}
+	x := k.with(0).hash // a fraction of 2^64
+	square, _ := bits.Mul64(x, x)
+	above, _ := bits.Mul64(square, uint64(most-least)+1)
+	return least + time.Duration(above), true
+}
+
+// key identifies one random value: a hash of the seed and of the purpose of the value. Keys are
+// immutable, and the order in which they are used has no effect.
+type key struct {
+	hash   uint64
+	seeded bool // false: ranges yield their middle
+}
+
+func newKey(seed *int64) key {
+	if seed == nil {
+		return key{}
+	}
+	return key{hash: mix(uint64(*seed)), seeded: true}
+}
+
+// with returns the key of part n of k.
+func (k key) with(n int64) key {
+	if k.seeded {
+		k.hash = mix(k.hash*0x9fb21c651e98df25 + uint64(n))
+	}
+	return k
+}
+
+// named returns the key of the part of k with a name.
+func (k key) named(name string) key {
+	if !k.seeded {
+		return k
+	}
+	k.hash = ^k.hash // distinguishes names from numbers
+	for i := range len(name) {
+		k.hash = (k.hash ^ uint64(name[i])) * 0x100000001b3 // FNV-1a
+	}
+	return k.with(int64(len(name)))
+}
+
+// mix is one step of SplitMix64: each bit of n affects about half of the bits of the result.
+func mix(n uint64) uint64 {
+	n += 0x9e3779b97f4a7c15
+	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
+	n = (n ^ n>>27) * 0x94d049bb133111eb
+	return n ^ n>>31
+}
+
+// draw returns a uniform random duration from d, both ends included, or without a seed the middle.
+func (k key) draw(d Draw) time.Duration {
+	if d.Max <= d.Min {
+		return d.Min
+	}
+	span := uint64(d.Max) - uint64(d.Min)
+	if !k.seeded {
+		return d.Min + time.Duration(span/2)
+	}
+	if span == math.MaxUint64 {
+		return time.Duration(k.hash)
+	}
+	n, _ := bits.Mul64(k.hash, span+1)
+	return d.Min + time.Duration(n)
+}
+
+// happens reports whether a chance from 0 to 1 comes true. Without a seed, it never does.
+func (k key) happens(chance float64) bool {
+	return k.seeded && float64(k.hash>>11)/(1<<53) < chance
+}
+
+// Drawn returns a uniform random duration from d, both ends included. The seed, name and ordinal
+// determine it, whatever other values are drawn. Without a seed, it is the middle of the range.
+func (d Draw) Drawn(seed *int64, name string, ordinal int64) time.Duration {
+	return newKey(seed).named(name).with(ordinal).draw(d)
 }

@@ -21,7 +21,7 @@ func TestDelaySets(t *testing.T) {
 	if _, ok := DelaySet("default"); ok {
 		t.Error("there is a set without a name in DelaySets")
 	}
-	var faster [delayKinds]*Draw
+	var faster [DelayKinds]*Draw
 	defaults := DefaultDelays()
 	for _, name := range names {
 		set, ok := DelaySet(name)
@@ -64,7 +64,7 @@ func TestDelaySetsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for kind := range delayKinds {
+	for kind := range DelayKinds {
 		name := reflect.TypeFor[Delays]().Field(int(kind)).Name
 		row := "| `" + scenarioName(name) + "` |"
 		for _, set := range DelaySets() {

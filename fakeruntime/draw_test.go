@@ -127,8 +127,8 @@ func TestDelays(t *testing.T) {
 		"APIDelete": DelayAPIDelete, "Exec": DelayExec, "HTTPGet": DelayHTTPGet, "TCPSocket": DelayTCPSocket,
 		"GRPC": DelayGRPC,
 	}
-	if fields.NumField() != len(named) || len(named) != int(delayKinds) {
-		t.Fatalf("%d fields, %d kinds, %d names", fields.NumField(), delayKinds, len(named))
+	if fields.NumField() != len(named) || len(named) != int(DelayKinds) {
+		t.Fatalf("%d fields, %d kinds, %d names", fields.NumField(), DelayKinds, len(named))
 	}
 	for name, kind := range named {
 		if got := defaults.fields()[kind]; got == nil || got != fields.FieldByName(name).Interface() {

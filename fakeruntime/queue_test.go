@@ -13,7 +13,7 @@ import (
 func TestQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var q queue
-		due := map[*event]queued{} // the model: an unordered set
+		due := map[*event]event{} // the model: an unordered set
 		events := make([]event, 12)
 		for turn := range uint64(200) {
 			e := &events[rapid.IntRange(0, len(events)-1).Draw(t, "event")]
@@ -23,11 +23,11 @@ func TestQueue(t *testing.T) {
 				delete(due, e)
 			case 1:
 				if len(due) > 0 {
-					first := earliest(due)
-					if got := q.pop(); got != first.event {
+					first, got := earliest(due), q.pop()
+					if due[got] != first {
 						t.Fatalf("got the event at %v, want the event at %v", due[got].at, first.at)
 					}
-					delete(due, first.event)
+					delete(due, got)
 				}
 			case 2:
 				q.schedule(e, never, ends)
@@ -35,7 +35,7 @@ func TestQueue(t *testing.T) {
 			default:
 				at, c := virtual.Time(rapid.IntRange(0, 9).Draw(t, "at")), class(rapid.IntRange(0, 3).Draw(t, "class"))
 				q.schedule(e, at, c)
-				due[e] = queued{at, uint64(c)<<32 | turn, e}
+				due[e] = event{at: at, rank: uint64(c)<<32 | turn}
 			}
 			if want := earliest(due); q.next() != want.at {
 				t.Fatalf("next is %v, want %v", q.next(), want.at)
@@ -44,10 +44,10 @@ func TestQueue(t *testing.T) {
 	})
 }
 
-func earliest(due map[*event]queued) queued {
-	first := queued{at: never}
+func earliest(due map[*event]event) event {
+	first := event{at: never}
 	for _, e := range due {
-		if e.before(first) {
+		if e.compare(&first) < 0 {
 			first = e
 		}
 	}

@@ -1,9 +1,15 @@
 package fakeruntime
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
+	"fmt"
+	"net"
+	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"probesim.dev/sim/virtual"
@@ -297,4 +303,314 @@ func requesterOf(c *Call) requester {
 		return byLiveness + requester(i)
 	}
 	return byOther
+}
+
+// findExecTarget finds the running container of a command. If there is none, it fails the call and
+// reports false.
+func (r *Runtime) findExecTarget(op *Op) bool {
+	c := op.Call.Ref.container
+	if c == nil || c.removed {
+		c = r.containers[op.Call.ContainerID]
+	}
+	if c == nil {
+		r.finish(op, errExec("NotFound", "failed to find container %q in store: not found", op.Call.ContainerID))
+		return false
+	}
+	op.container, op.pod = c, c.pod
+	if c.State != Running {
+		r.finish(op, errExec("Unknown", "container is in %s state", c.criState()))
+		return false
+	}
+	return true
+}
+
+// answerExec sets the result of a command, and returns its error.
+func (op *Op) answerExec() error {
+	answer := op.request.answer
+	switch {
+	case op.TimedOut:
+		return errExec("DeadlineExceeded", "timeout %s exceeded: context deadline exceeded", op.Call.Timeout)
+	case answer.Word == Breaks:
+		return errExec("Unknown", "failed to start exec: OCI runtime exec failed")
+	}
+	op.ExitCode, op.Output = answer.Code, answer.Body
+	return nil
+}
+
+// ErrCanceled is the error of a call that its caller has canceled.
+var ErrCanceled = rpcError("Canceled", "context canceled")
+
+// CancelProbes cancels the commands of probes in a pod at time now. The runtime kills the commands,
+// and the calls end with ErrCanceled.
+func (r *Runtime) CancelProbes(now virtual.Time, podUID string) {
+	r.run(now)
+	for _, c := range r.all.containers {
+		if c.PodUID != podUID {
+			continue
+		}
+		for _, op := range slices.Clone(c.requests) {
+			if op.Call.Method == ExecSync && op.Call.Probe != "" {
+				r.queue.cancel(&op.event)
+				c.requests = without(c.requests, op)
+				r.interrupt(op, ErrCanceled)
+			}
+		}
+	}
+}
+
+// errExec is an error of ExecSync in the words of containerd.
+func errExec(code, format string, args ...any) error {
+	return rpcError(code, "failed to exec in container: "+format, args...)
+}
+
+// badGateway is the answer of an agent that gets none.
+var badGateway = Answer{Word: Answers, Code: http.StatusInternalServerError}
+
+// forward returns the answer of an agent: its own if it is no success, or the one that it gets from
+// the program behind it. A mesh agent passes on the status code only (pilotAgent.handleAppProbe in
+// pilot/cmd/pilot-agent/status/server.go of Istio 1.27).
+func (r *Runtime) forward(op *Op) (*Answer, window) {
+	agent, c := op.request.agent, op.container
+	own, w, rule := agent.instance.answer(forwarded, r.now)
+	asked := op.pod.container(op.Call.Name).program.AnsweredBy[cmp.Or(string(op.Call.Probe), op.Call.Hook)]
+	if !own.succeeds() {
+		if r.recordRules && c != nil {
+			r.recordRule(agent, rule, op.Call.Probe, op.Call.Hook)
+			r.recordRule(c, asked.Rule, op.Call.Probe, op.Call.Hook)
+		}
+		if own.Word == Answers {
+			own = own.passedOn()
+		}
+		return own, w
+	}
+	if c == nil {
+		return &badGateway, window{}
+	}
+	if op.Call.Followed {
+		return c.instance.follow(op.request.from), window{}
+	}
+	answer, w, rule := c.instance.answer(op.request.from, r.now)
+	if r.recordRules {
+		r.recordRule(c, cmp.Or(rule, asked.Rule), op.Call.Probe, op.Call.Hook)
+	}
+	return answer.passedOn(), w
+}
+
+// succeeds reports whether a program answers a request over HTTP with success.
+func (a *Answer) succeeds() bool {
+	return a.Word == Answers && a.TransportError == "" && a.Code < http.StatusBadRequest
+}
+
+// passedOn returns the answer of an agent that gets an answer of a program.
+func (a *Answer) passedOn() *Answer {
+	switch {
+	case a.Word == Refuses || a.TransportError != "":
+		return &badGateway
+	case a.Word == Hangs || a.Word == Stalls:
+		return a
+	}
+	n := *a
+	n.Word, n.Body, n.BodyEnd, n.BodyOpen = Answers, "", nil, false
+	return &n
+}
+
+// failForwarded makes the agents answer that wait for a program which has ended.
+func (c *container) failForwarded(r *Runtime) {
+	if len(c.config.program.AnsweredBy) == 0 {
+		return
+	}
+	for _, agent := range c.pod.views.containers {
+		var waiting []*Op
+		for _, op := range agent.requests {
+			if op.request.agent == agent && op.container == c {
+				waiting = append(waiting, op)
+			}
+		}
+		for _, op := range waiting {
+			r.queue.cancel(&op.event)
+			agent.requests = without(agent.requests, op)
+			op.request.answer, op.FrozenUntil = &badGateway, 0
+			op.answerConnection()
+			r.finish(op, nil)
+		}
+	}
+}
+
+// Refusal reports whether the program in a container refuses the connections of a probe or hook at
+// time now, which rule says so, and until when the rules leave it so, unless it gets a signal. It
+// is for drivers with real listeners: it counts as no request. An answer in a list of several, or
+// with a chance, counts as none that refuses.
+func (r *Runtime) Refusal(now virtual.Time, podUID, container string, probe trace.Probe, hook string) (refuses bool,
+	rule int, until virtual.Time) {
+	r.run(now)
+	c := r.config(podUID, container)
+	if c == nil || c.running == nil {
+		return true, 0, never
+	}
+	return c.running.instance.refusal(requesterOf(&Call{Probe: probe, Hook: hook}), r.now)
+}
+
+// refusal is Refusal for a running instance.
+func (in *instance) refusal(from requester, t virtual.Time) (refuses bool, rule int, until virtual.Time) {
+	until = never
+	for i := range in.rules {
+		r := &in.rules[i]
+		if series := r.rule.series(from); series != nil && len(series.Items) > 0 {
+			until = min(until, r.next(t))
+			if _, open := r.at(t); open && r.rule.Chance == nil {
+				rule = r.number
+				refuses = len(series.Items) == 1 && series.Items[0].Answer.Word == Refuses
+			}
+		}
+	}
+	return refuses, rule, until
+}
+
+// Response is the response of a program to an HTTP request.
+type Response struct {
+	Code      int
+	Location  string
+	Body      string
+	BreaksOff bool // the connection closes before the end of the body
+	// BodyPending reports that the response has not ended with Body: a call of HTTPBody waits for
+	// its end.
+	BodyPending bool
+	HangsUp     bool // the connection closes without a response
+}
+
+// Respond returns the response to a request, which must be a result of Received. It calls the
+// Handler of the answer if there is one. A panic of the handler other than http.ErrAbortHandler is
+// a bug in the handler and continues to the caller; package probetest guards handlers of tests
+// against it.
+func (a *Answer) Respond(req *http.Request) Response {
+	if a.Handler != nil && a.Word == Answers {
+		return serve(a.Handler, req)
+	}
+	r := Response{Code: int(a.Code), Location: a.Location, Body: a.Body, BreaksOff: a.Word == Breaks}
+	if r.Code == 0 {
+		r.Code = http.StatusOK
+	}
+	r.BodyPending = (a.BodyEnd != nil || a.BodyOpen) && HasBody(r.Code)
+	return r
+}
+
+// HasBody reports whether a response with a status code has a body (RFC 9110, 6.4.1).
+func HasBody(code int) bool {
+	return code >= 200 && code != http.StatusNoContent && code != http.StatusNotModified
+}
+
+// Client is the kind of client that makes a request.
+type Client struct {
+	Hook  bool // a lifecycle hook; false: a probe
+	HTTP2 bool // a probe over HTTP/2 without TLS
+}
+
+// Received converts a request of a client to the request that the server receives, with the headers
+// that the client's transport adds. The transport of probes does not reuse connections; the
+// transport of lifecycle hooks does, and accepts compressed responses (transport.go of Go 1.26).
+// The programs of this package close the connection after each response.
+func Received(req *http.Request, c Client) (*http.Request, error) {
+	out := req.Clone(req.Context())
+	switch {
+	case c.Hook:
+		if out.Header.Get("Accept-Encoding") == "" && out.Header.Get("Range") == "" {
+			out.Header.Set("Accept-Encoding", "gzip")
+		}
+	case !strings.Contains(strings.ToLower(out.Header.Get("Connection")), "close"):
+		out.Header.Add("Connection", "close")
+	}
+	var wire bytes.Buffer
+	if err := out.Write(&wire); err != nil {
+		return nil, err
+	}
+	received, err := http.ReadRequest(bufio.NewReader(&wire))
+	if err == nil && c.HTTP2 {
+		overHTTP2(received, out.Header)
+	}
+	return received, err
+}
+
+// overHTTP2 converts a request that was read as HTTP/1.1 to HTTP/2, which has no headers about the
+// connection and transmits the values of other headers unchanged (EncodeHeaders in
+// internal/httpcommon of net/http of Go 1.26).
+func overHTTP2(req *http.Request, sent http.Header) {
+	req.Proto, req.ProtoMajor, req.ProtoMinor, req.Close = "HTTP/2.0", 2, 0, false
+	for _, name := range []string{"Connection", "Proxy-Connection", "Transfer-Encoding", "Upgrade", "Keep-Alive"} {
+		req.Header.Del(name)
+	}
+	for name, values := range req.Header {
+		if len(values) == len(sent[name]) {
+			req.Header[name] = sent[name]
+		}
+	}
+}
+
+// serve returns the response of a handler. http.ErrAbortHandler closes the connection, as in a
+// server of net/http.
+func serve(h http.Handler, req *http.Request) (r Response) {
+	w := responseWriter{header: http.Header{}}
+	defer func() {
+		switch p := recover(); p {
+		case nil:
+		case http.ErrAbortHandler:
+			r = Response{HangsUp: true}
+		default:
+			panic(p)
+		}
+	}()
+	h.ServeHTTP(&w, req)
+	w.Flush()
+	return Response{Code: w.code, Location: w.sent.Get("Location"), Body: w.body.String()}
+}
+
+// responseWriter collects the response of a handler.
+type responseWriter struct {
+	header http.Header
+	code   int         // the first one that is not informational; 0: none yet
+	sent   http.Header // the header at the time of the code, as clients get it
+	body   strings.Builder
+}
+
+// maxBody is the part of a body that a response keeps. The kubelet reads 10 KiB (maxRespBodyLength
+// in pkg/probe/http/http.go at v1.37.0).
+const maxBody = 1 << 20
+
+func (w *responseWriter) Header() http.Header { return w.header }
+
+// WriteHeader panics for an invalid status code, as net/http does.
+func (w *responseWriter) WriteHeader(code int) {
+	if code < 100 || code > 999 {
+		panic(fmt.Sprintf("invalid WriteHeader code %d", code))
+	}
+	if w.code == 0 && (code >= 200 || code == http.StatusSwitchingProtocols) {
+		w.code, w.sent = code, w.header.Clone()
+	}
+}
+
+func (w *responseWriter) Write(data []byte) (int, error) {
+	w.Flush()
+	w.body.Write(data[:min(len(data), maxBody-w.body.Len())])
+	return len(data), nil
+}
+
+// Flush implements http.Flusher. The client gets the response at once when the handler returns.
+func (w *responseWriter) Flush() { w.WriteHeader(http.StatusOK) }
+
+// Hijack implements http.Hijacker, as servers of HTTP/1 do. It always fails.
+func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return nil, nil, fmt.Errorf("the simulation has no connection to hijack: %w", http.ErrNotSupported)
+}
+
+// Health returns the response to a gRPC health check: the status, SERVING unless the answer sets
+// another, and the message that a server of google.golang.org/grpc v1.82.1 sends with an error.
+func (a *Answer) Health() (status, message string) {
+	switch a.Status {
+	case "":
+		return "SERVING", ""
+	case "UNIMPLEMENTED":
+		return a.Status, "unknown service grpc.health.v1.Health"
+	case "NOT_FOUND":
+		return a.Status, "unknown service"
+	}
+	return a.Status, ""
 }

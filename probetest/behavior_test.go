@@ -18,7 +18,7 @@ import (
 // TestRuleIsDocumented checks that go doc shows the fields of Rule: the type is a struct, and not
 // another name for one of another package.
 func TestRuleIsDocumented(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "behavior.go", nil, parser.ParseComments)
+	file, err := parser.ParseFile(token.NewFileSet(), "pod.go", nil, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}

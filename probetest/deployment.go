@@ -1,24 +1,34 @@
 package probetest
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
+	"time"
 
+	"github.com/onsi/gomega/types"
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"probesim.dev/fakeruntime"
+	"probesim.dev/internal/gomegacall"
+	"probesim.dev/internal/show/history"
+	"probesim.dev/internal/value"
 	"probesim.dev/internal/world/apiserver/admission"
+	"probesim.dev/internal/world/router"
+	"probesim.dev/node"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/scenarios/plan"
+	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
+	"probesim.dev/trace/traffic"
 )
 
 // Deployment is a Deployment whose pods the controllers of a node create: web-1-0, web-1-1 and so
@@ -81,7 +91,7 @@ func (n *Node) object(kind string, o metav1.Object) object {
 	if namespace == "" {
 		namespace = v1.NamespaceDefault
 	}
-	return object{t: n.t, node: n, log: n.log, kind: kind, namespace: namespace, name: o.GetName()}
+	return object{member: member{n.t, n, n.log}, kind: kind, namespace: namespace, name: o.GetName()}
 }
 
 // merged returns the behaviors of all containers. The last one of a container applies.
@@ -110,7 +120,7 @@ func (n *Node) programs(d *appsv1.Deployment, b Behavior) (*plan.PlannedPod, err
 
 // program returns the program of a pod that a controller has created. It has the name web-2-0.
 func (d *Deployment) program(pod *v1.Pod) fakeruntime.Pod {
-	d.pods = append(d.pods, &Pod{Object: pod, node: d.node, log: d.log, key: pod.Namespace + "/" + pod.Name})
+	d.pods = append(d.pods, &Pod{Object: pod, member: d.member, key: pod.Namespace + "/" + pod.Name})
 	set, ordinal, _ := strings.Cut(strings.TrimPrefix(pod.Name, d.name+"-"), "-")
 	number, _ := strconv.Atoi(set)
 	program := d.current.Program
@@ -194,11 +204,14 @@ func (d *Deployment) update(n *Node, change func(*appsv1.DeploymentSpec), behavi
 	if err != nil {
 		return err
 	}
+	var patch []byte
 	changed := old.DeepCopy()
 	change(&changed.Spec)
-	patch, err := patchOf(old, changed)
-	if err != nil {
+	switch patch, err = admission.Diff(old, changed); {
+	case err != nil:
 		return err
+	case string(patch) == "{}":
+		return errors.New("the change has no effect: the Deployment is already like that")
 	}
 	behaves, spec := maps.Clone(d.behavior), &changed.Spec.Template.Spec
 	maps.DeleteFunc(behaves,
@@ -213,23 +226,6 @@ func (d *Deployment) update(n *Node, change func(*appsv1.DeploymentSpec), behavi
 	}
 	d.current, d.behavior = programs, behaves
 	return nil
-}
-
-// patchOf returns the strategic merge patch that makes a Deployment into another one.
-func patchOf(old, changed *appsv1.Deployment) ([]byte, error) {
-	before, err := json.Marshal(old)
-	if err != nil {
-		return nil, err
-	}
-	after, err := json.Marshal(changed)
-	if err != nil {
-		return nil, err
-	}
-	patch, err := strategicpatch.CreateTwoWayMergePatch(before, after, old)
-	if err == nil && string(patch) == "{}" {
-		return nil, errors.New("the change has no effect: the Deployment is already like that")
-	}
-	return patch, err
 }
 
 // unready returns the names of the pods that are there and not Ready now.
@@ -280,3 +276,476 @@ func deploymentOf(actual any) (*Deployment, []state, error) {
 	}
 	return d, states, nil
 }
+
+var errNoObject = errors.New("the object is nil: use one that AddDeployment, AddService or a ScenarioRun returned")
+
+// member is a part of a run.
+type member struct {
+	t    testing.TB
+	node *Node // nil if the run is complete
+	log  *log  // nil: it belongs to no run
+}
+
+// examine returns an error if every assertion about the member would be vacuous.
+func (m *member) examine() error {
+	if n := m.node; n != nil {
+		n.reached()
+		if len(n.due) > 0 && !n.running.Load() {
+			return fmt.Errorf("%s has not happened yet%s", n.due[0].what, n.more())
+		}
+	}
+	if m.log.end == 0 {
+		return errors.New("no virtual time has passed yet" + m.node.more())
+	}
+	return nil
+}
+
+// do calls f at the current virtual time.
+func (m *member) do(method, name string, f func(*Node) error) {
+	m.t.Helper()
+	if m.node == nil {
+		m.t.Fatalf("%s: the run of the %s is complete: RunScenario runs a scenario to its end. Add a step to the "+
+			"scenario, or use NewNode.", method, name)
+		return
+	}
+	m.node.later(method+" of the "+name, func() error { return f(m.node) })
+}
+
+// object is a Deployment or a Service of a run.
+type object struct {
+	member
+	kind            string // Deployment
+	namespace, name string
+}
+
+// String returns the kind and the name, such as "Deployment web".
+func (o *object) String() string {
+	if o == nil || o.log == nil {
+		return "<no object>"
+	}
+	return o.kind + " " + trace.PodName(o.key())
+}
+
+// GomegaString returns the kind and the name. Gomega prints it in messages in place of the fields.
+func (o *object) GomegaString() string { return o.String() }
+
+func (o *object) key() string { return o.namespace + "/" + o.name }
+
+// examine returns an error if every assertion about the object would be vacuous.
+func (o *object) examine() error {
+	if o == nil || o.log == nil {
+		return errNoObject
+	}
+	return o.member.examine()
+}
+
+// do calls f at the current virtual time.
+func (o *object) do(method string, f func(*Node) error) {
+	if o == nil || o.log == nil {
+		panic("probetest: " + method + ": the object belongs to no node: use one that AddDeployment or AddService " +
+			"returned")
+	}
+	o.t.Helper()
+	o.member.do(method, o.String(), f)
+}
+
+// later calls f at the current virtual time, when Advance is called next. An error ends the run.
+func (n *Node) later(what string, f func() error) {
+	n.t.Helper()
+	n.at(n.now(), what, func(*node.Node) {
+		if err := f(); err != nil {
+			n.fail("%s at %s: %s", what, trace.FormatTime(virtual.At(n.now())), err)
+		}
+	})
+}
+
+// Requests is a stream of requests to a Service. The zero value is one request a second through
+// kube-proxy that takes no time.
+type Requests struct {
+	Rate float64 // a second; 0: 1
+	// Least and Most bound how long a request takes. Most may be 0 if all take Least.
+	Least, Most time.Duration
+	// Router sends the requests to the pods: kube-proxy, or one of ControlPlane.LoadBalancers.
+	// Empty: kube-proxy.
+	Router string
+	// Container serves the requests. Empty: a pod serves while any of its containers runs.
+	Container string
+	// Connections are those that clients keep open. The zero value: each request opens its own.
+	Connections traffic.Connections
+}
+
+// Service is a Service that gets requests. AddService and ScenarioRun.Service return Services.
+type Service struct {
+	object
+	streams []traffic.Entry
+}
+
+// AddService creates a Service through the API at the current virtual time, and sends requests to
+// the pods that it selects, from the time on when a router has the first one, or from the first
+// change of a Deployment on; all are lost if there is neither. The node needs
+// NodeOptions.ControlPlane. Requests are new connections, evenly spread over the pods; requests
+// over connections that clients keep open are not counted.
+func (n *Node) AddService(s *v1.Service, requests ...Requests) *Service {
+	n.tb().Helper()
+	if !n.controlled("AddService", s == nil) {
+		return nil
+	}
+	added := &Service{object: n.object("Service", s)}
+	_, err := admission.AdmitService(s)
+	for _, r := range requests {
+		var entry traffic.Entry
+		if entry, err = n.entry(added, r); err != nil {
+			break
+		}
+		added.streams = append(added.streams, entry)
+	}
+	if err != nil {
+		n.t.Fatalf("AddService: %s", err)
+		return nil
+	}
+	s = s.DeepCopy()
+	n.later("AddService of the "+added.String(), func() error {
+		for _, entry := range added.streams {
+			if err := n.sim.SendRequests(entry); err != nil {
+				return err
+			}
+		}
+		return n.sim.AddService(s)
+	})
+	return added
+}
+
+// entry returns a stream of requests, or an error if it is not possible.
+func (n *Node) entry(s *Service, r Requests) (traffic.Entry, error) {
+	routers := []string{router.KubeProxy}
+	for _, of := range n.options.ControlPlane.LoadBalancers {
+		routers = append(routers, of.Name)
+	}
+	name := cmp.Or(r.Router, router.KubeProxy)
+	switch {
+	case r.Rate < 0 || r.Least < 0 || r.Most < 0 || r.Most != 0 && r.Most < r.Least:
+		return traffic.Entry{}, fmt.Errorf("the Requests %+v have a negative number, or take at most less than at "+
+			"least", r)
+	case !slices.Contains(routers, name):
+		return traffic.Entry{}, fmt.Errorf("there is no router %q; the routers are: %s", name,
+			strings.Join(routers, ", "))
+	}
+	return traffic.Entry{
+		Service: s.key(), Router: name, Rate: cmp.Or(r.Rate, 1), Least: r.Least, Most: max(r.Least, r.Most),
+		Container: r.Container, Connections: r.Connections,
+	}, nil
+}
+
+// LostRequests returns how many requests are lost until the present time, or until the end of the
+// run. Requests are a fluid, so it can be a fraction.
+func (s *Service) LostRequests() float64 {
+	sum := 0.0
+	for _, l := range s.losses() {
+		sum += l.Lost
+	}
+	return sum
+}
+
+// losses returns the losses of the Service, by router.
+func (s *Service) losses() []history.Loss {
+	if s == nil || s.log == nil {
+		return nil
+	}
+	if s.node != nil {
+		s.node.reached()
+	}
+	records := s.log.records
+	if s.node != nil { // the records of a scenario have them
+		records = append(slices.Clip(records), s.fold().Unserved(s.log.end)...)
+	}
+	var list []history.Loss
+	for _, of := range history.Read(records, s.log.end).Services {
+		for _, r := range of.Routers {
+			if of.Name == s.key() {
+				list = append(list, r.Losses...)
+			}
+		}
+	}
+	return list
+}
+
+// sent returns how many requests are sent to the Service.
+func (s *Service) sent() float64 { return s.fold().Sent(s.log.end) }
+
+// fold follows the requests to the Service again.
+func (s *Service) fold() *traffic.Fold {
+	f := traffic.New(s.streams...)
+	for i := range s.log.records {
+		f.Observe(&s.log.records[i])
+	}
+	return f
+}
+
+// HaveKeptReady succeeds if at least so many pods of a *Deployment were Ready all the time, from
+// the first time on at which so many were: readyReplicas in its status never fell below.
+//
+//	Expect(web).To(HaveKeptReady(3))
+func HaveKeptReady(pods int) *HaveKeptReadyMatcher {
+	m := &HaveKeptReadyMatcher{pods: pods}
+	m.function, m.judge = "HaveKeptReady", m
+	return m
+}
+
+// HaveKeptReadyMatcher is the type of HaveKeptReady.
+type HaveKeptReadyMatcher struct {
+	matcher
+	pods int
+}
+
+func (m *HaveKeptReadyMatcher) expected(to string) string {
+	if m.pods == 1 {
+		return to + "have kept 1 pod Ready"
+	}
+	return fmt.Sprintf("%shave kept %d pods Ready", to, m.pods)
+}
+
+func (m *HaveKeptReadyMatcher) examine(actual any) (bool, *finding, error) {
+	d, states, err := deploymentOf(actual)
+	if err != nil {
+		return false, nil, err
+	}
+	if m.pods < 1 {
+		return false, nil, errors.New("HaveKeptReady(0) holds for every run: use 1 or more")
+	}
+	var since *state    // from which on so many are Ready; nil: never
+	fewest := states[0] // after that, or the most if they never were
+	for _, s := range states {
+		switch ready := int(s.Ready); {
+		case since == nil && ready >= m.pods:
+			since, fewest = &s, s
+		case since == nil && s.Ready > fewest.Ready, since != nil && s.Ready < fewest.Ready:
+			fewest = s
+		}
+	}
+	at := trace.FormatTime(fewest.t)
+	var got string
+	switch {
+	case since == nil:
+		got = fmt.Sprintf("So many never were: the most were %d, at %s", fewest.Ready, at)
+	case fewest.t == since.t:
+		got = fmt.Sprintf("At least %d were, from %s on", fewest.Ready, at)
+	default:
+		got = fmt.Sprintf("From %s on, the fewest were %d, at %s", trace.FormatTime(since.t), fewest.Ready, at)
+	}
+	return int(fewest.Ready) >= m.pods, d.finding(got, fewest.t, []int{fewest.record}), nil
+}
+
+// HaveRolledOutWithin succeeds if the last change of the spec of a *Deployment, or its creation, is
+// complete within a time after it: all replicas have the new template and are available, and none
+// has an old one, as 'kubectl rollout status' waits for.
+//
+//	web.Restart()
+//	n.Advance(5 * time.Minute)
+//	Expect(web).To(HaveRolledOutWithin(2 * time.Minute))
+func HaveRolledOutWithin(d time.Duration) *HaveRolledOutWithinMatcher {
+	m := &HaveRolledOutWithinMatcher{within: d}
+	m.function, m.judge = "HaveRolledOutWithin", m
+	return m
+}
+
+// HaveRolledOutWithinMatcher is the type of HaveRolledOutWithin.
+type HaveRolledOutWithinMatcher struct {
+	matcher
+	within time.Duration
+}
+
+func (m *HaveRolledOutWithinMatcher) expected(to string) string {
+	return to + "have rolled out within " + value.Format(m.within)
+}
+
+func (m *HaveRolledOutWithinMatcher) examine(actual any) (bool, *finding, error) {
+	d, states, err := deploymentOf(actual)
+	if err != nil {
+		return false, nil, err
+	}
+	var r rollout
+	for _, s := range states {
+		switch {
+		case r.change.Workload == nil || s.Generation != r.change.Generation:
+			r = rollout{s, s}
+		case !r.complete():
+			r.last = s
+		}
+	}
+	due := r.change.t.Add(min(m.within, MaxTime))
+	center := r.last.t
+	if !r.complete() {
+		if due > d.log.end {
+			return false, nil, fmt.Errorf("the time ends %s after the change, at %s, but the run has only reached %s%s",
+				value.Format(m.within), trace.FormatTime(due), trace.FormatTime(d.log.end), d.node.more())
+		}
+		center = due
+	}
+	return r.complete() && r.last.t <= due, d.finding(r.describe(d), center, []int{r.change.record, r.last.record}), nil
+}
+
+// rollout is the last rollout of a Deployment.
+type rollout struct {
+	change state // that began it
+	last   state // the first complete state after it, or the last one
+}
+
+func (r *rollout) complete() bool {
+	return r.last.Generation == r.change.Generation && r.last.Complete()
+}
+
+// describe says how long the rollout took, or where it stands.
+func (r *rollout) describe(d *Deployment) string {
+	began := "the change at " + trace.FormatTime(r.change.t)
+	w := r.last.Workload
+	if r.complete() {
+		took := value.Format(r.last.t.Sub(r.change.t))
+		return fmt.Sprintf("It was complete %s after %s, at %s", took, began, trace.FormatTime(r.last.t))
+	}
+	text := fmt.Sprintf("It is not complete after %s: %d replicas, %d updated, %d Ready, %d available, %d old",
+		began, w.Desired, w.Updated, w.Ready, w.Available, w.Replicas-w.Updated)
+	if c := w.Condition("Progressing"); c.Reason != "" {
+		text += "; Progressing is " + c.Status + " (" + c.Reason + ")"
+	}
+	if names := d.unready(); names != "" {
+		text += "; not Ready: " + names
+	}
+	return text
+}
+
+// HaveLostRequests succeeds if so many of the requests to a *Service are lost. The number is an
+// int, to which the number of lost requests is rounded (0 means that not even a part of one is
+// lost), or a Gomega matcher of a float64.
+//
+//	Expect(shop).To(HaveLostRequests(0))
+//	Expect(shop).To(HaveLostRequests(BeNumerically("<", 20)))
+func HaveLostRequests(number any) *HaveLostRequestsMatcher {
+	m := &HaveLostRequestsMatcher{number: number}
+	m.function, m.judge = "HaveLostRequests", m
+	return m
+}
+
+// HaveLostRequestsMatcher is the type of HaveLostRequests.
+type HaveLostRequestsMatcher struct {
+	matcher
+	number any
+}
+
+func (m *HaveLostRequestsMatcher) examine(actual any) (bool, *finding, error) {
+	s, ok := actual.(*Service)
+	switch {
+	case !ok:
+		return false, nil, fmt.Errorf("expected a *probetest.Service, got a %T", actual)
+	case s == nil:
+		return false, nil, errNoObject
+	}
+	if err := s.examine(); err != nil {
+		return false, nil, err
+	}
+	switch {
+	case len(s.streams) == 0:
+		return false, nil, fmt.Errorf("no requests are sent to the %s: give AddService some Requests", s)
+	case s.sent() == 0:
+		return false, nil, fmt.Errorf("no request has been sent to the %s yet%s", s, s.node.more())
+	}
+	lost := s.LostRequests()
+	switch n := m.number.(type) {
+	case int:
+		if n == 0 {
+			return lost < 1e-6, s.lossFinding(), nil
+		}
+		return n == int(math.Round(lost)), s.lossFinding(), nil
+	case types.GomegaMatcher:
+		if isNilMatcher(n) {
+			return false, nil, fmt.Errorf("the matcher of the number is nil")
+		}
+		ok, err := n.Match(lost)
+		return ok, s.lossFinding(), err
+	}
+	return false, nil, fmt.Errorf("the number must be an int or a matcher, not a %T", m.number)
+}
+
+func (m *HaveLostRequestsMatcher) expected(to string) string {
+	switch n := m.number.(type) {
+	case int:
+		return fmt.Sprintf("%shave lost %d requests", to, n)
+	case types.GomegaMatcher:
+		return to + "have lost a number of requests that matches " + gomegacall.Of(n)
+	}
+	return fmt.Sprintf("%shave lost %v requests", to, m.number)
+}
+
+// lossFinding describes how many requests are lost, of which pods, why and when.
+func (s *Service) lossFinding() *finding {
+	var marks []int
+	var pods []string
+	losses := s.losses()
+	center := s.log.end
+	for _, l := range losses {
+		center = min(center, l.From)
+	}
+	for _, l := range losses {
+		if i := slices.IndexFunc(s.log.records, func(r trace.Record) bool { return r.Step == l.Record.Step }); i >= 0 {
+			marks = append(marks, i)
+		}
+		if l.From == center {
+			pods = append(pods, l.Pod)
+		}
+	}
+	if len(losses) == 0 {
+		return s.finding(fmt.Sprintf("None of %.0f requests is lost", s.sent()), center, marks, pods...)
+	}
+	losses = joined(losses)
+	text := fmt.Sprintf("%s of %.0f requests are lost, the first at %s:",
+		round(s.LostRequests()), s.sent(), trace.FormatTime(losses[0].From))
+	for i, l := range losses {
+		if i == maxTimes {
+			text += fmt.Sprintf("\n    and %d more", len(losses)-maxTimes)
+			break
+		}
+		text += fmt.Sprintf("\n    %s: %s", round(l.Lost), why(&l))
+	}
+	return s.finding(text, center, marks, pods...)
+}
+
+// joined returns losses by time. Those of a pod that only another number of targets separates are
+// one.
+func joined(losses []history.Loss) []history.Loss {
+	slices.SortStableFunc(losses, func(a, b history.Loss) int { return cmp.Compare(a.From, b.From) })
+	var list []history.Loss
+	for _, l := range losses {
+		i := slices.IndexFunc(list, func(of history.Loss) bool {
+			return of.To == l.From && of.Pod == l.Pod && of.Record.Reason == l.Record.Reason &&
+				of.Record.Object.Loss.Router == l.Record.Object.Loss.Router
+		})
+		if i < 0 {
+			list = append(list, l)
+			continue
+		}
+		list[i].To, list[i].Lost = l.To, list[i].Lost+l.Lost
+	}
+	return list
+}
+
+// why says why requests are lost.
+func why(l *history.Loss) string {
+	router, pod := l.Record.Object.Loss.Router, trace.PodName(l.Pod)
+	at := " at " + trace.FormatTime(l.From)
+	if l.To > l.From {
+		at = " from " + trace.FormatTime(l.From) + " to " + trace.FormatTime(l.To)
+	}
+	switch l.Record.Reason {
+	case traffic.NoEndpoints:
+		return router + " has no target" + at
+	case traffic.InFlight:
+		return pod + " exits with them in flight" + at
+	case traffic.Refused:
+		return pod + " refuses them, and " + router + " still sends it some" + at
+	case traffic.NotListening:
+		return pod + " does not listen, and " + router + " sends it some" + at
+	}
+	return pod + " has exited, and " + router + " still sends it some" + at
+}
+
+// round returns a number of requests with one digit after the point, if it is not whole.
+func round(n float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", n), ".0") }

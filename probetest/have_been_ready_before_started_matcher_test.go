@@ -18,14 +18,14 @@ func readyBeforeStarted() *Pod {
 			Containers: []trace.ContainerStatus{{Name: "app", State: "running", Started: started, Ready: ready}}}
 	}
 	return &Pod{key: "default/web", Object: pod("web", v1.Container{Name: "app"}),
-		log: &log{kubernetes: "v0.0.0", end: virtual.At(10 * time.Second), records: []trace.Record{
+		member: member{log: &log{kubernetes: "v0.0.0", end: virtual.At(10 * time.Second), records: []trace.Record{
 			{T: 0, Kind: trace.PodAdded, Pod: "default/web"},
 			{T: virtual.At(2 * time.Second), Kind: trace.StatusPatched, Pod: "default/web",
 				Status: status(false, false)},
 			{T: virtual.At(3 * time.Second), Kind: trace.StatusPatched, Pod: "default/web",
 				Status: status(false, true)},
 			{T: virtual.At(4 * time.Second), Kind: trace.StatusPatched, Pod: "default/web", Status: status(true, true)},
-		}}}
+		}}}}
 }
 
 func TestHaveBeenReadyBeforeStarted(t *testing.T) {

@@ -1,15 +1,24 @@
 package probetest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/onsi/gomega/types"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/scenarios/verdict"
+	"probesim.dev/internal/show/document"
+	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/value"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
 )
 
 // matcher is the part that all matchers have in common. Each embeds it.
@@ -201,4 +210,209 @@ func (m *ListMatcher) expected(to string) string {
 		to = map[string]string{"": "never ", "to ": "never to ", "not to ": "to "}[to]
 	}
 	return strings.TrimSuffix(to+"have "+m.verb+" "+m.list, " ") + m.window.words()
+}
+
+// window is the part of a run that a matcher examines. Both ends are inclusive and count from the
+// addition of the pod. The zero value is the whole run.
+type window struct {
+	from, until *time.Duration // nil: open
+}
+
+// span returns the virtual times at which the window begins and ends for a subject. A window that
+// extends past the end of the run is an error, because the rest of the run could change the result.
+func (w window) span(s *subject) (from, to virtual.Time, err error) {
+	added, end := s.added(), s.pod.log.end
+	from, to = added, end
+	if w.from != nil {
+		from = added.Add(min(*w.from, MaxTime+1)) // a sum with a longer duration could overflow
+	}
+	if w.until != nil {
+		to = added.Add(min(*w.until, MaxTime+1))
+	}
+	const tooEarly = "the window %s %s after the pod was added, at %s, but the run has only reached %s%s"
+	switch {
+	case w.from != nil && *w.from < 0:
+		return 0, 0, fmt.Errorf("the window begins %s before the pod was added: the start must not be negative",
+			value.Format(-max(*w.from, math.MinInt64+1)))
+	case w.until != nil && (from > to || w.from != nil && *w.from > *w.until):
+		return 0, 0, fmt.Errorf("the window is empty: it ends %s after the pod was added and begins after %s",
+			value.Format(*w.until), value.Format(from.Sub(added)))
+	case to > end:
+		return 0, 0, fmt.Errorf(tooEarly, "ends", value.Format(*w.until), trace.FormatTime(to), trace.FormatTime(end),
+			s.pod.node.more())
+	case w.until == nil && from >= to:
+		return 0, 0, fmt.Errorf(tooEarly, "begins", value.Format(*w.from), trace.FormatTime(from),
+			trace.FormatTime(end), s.pod.node.more())
+	case w.from == nil && from >= to:
+		return 0, 0, errors.New("the window ends when the pod is added: nothing can happen in it")
+	}
+	return from, to, nil
+}
+
+// words describes the window as the end of a sentence.
+func (w window) words() string {
+	switch {
+	case w.until != nil && w.from == nil:
+		return " within " + value.Format(*w.until) + " after the pod was added"
+	case w.until != nil:
+		return " between " + value.Format(*w.from) + " and " + value.Format(*w.until) + " after the pod was added"
+	case w.from != nil:
+		return ", " + value.Format(*w.from) + " or more after the pod was added"
+	}
+	return ""
+}
+
+// finding is what a matcher found in a run, or in a manifest.
+type finding struct {
+	about      fmt.Stringer // a pod, for example
+	got        string       // a sentence without its period, or several lines
+	short      string       // got in a line; empty: its first line
+	difference string       // what the message of a failed To has in place of got, if not empty
+
+	log         *log // nil: of a manifest
+	near, drawn []int
+	marks       []int        // indexes of the records that the result depends on
+	center      virtual.Time // the message shows the run around this moment
+}
+
+// finding returns what a matcher found in the run of the subject.
+func (s *subject) finding(got string, center virtual.Time, marks ...int) *finding {
+	if added := s.added(); added > 0 { // the times in the text and in the timeline are virtual times of the node
+		got += ". The pod was added at " + trace.FormatTime(added)
+	}
+	f := &finding{about: s, got: got, log: s.pod.log, center: center, marks: marks}
+	for i := range s.pod.log.records {
+		r := s.record(i)
+		ofOther := r.Pod != "" && (r.Pod != s.pod.key || i < s.pod.from)
+		if !ofOther && (r.Kind.Observable() || slices.Contains(marks, i)) {
+			f.near = append(f.near, i)
+		}
+	}
+	f.drawn = f.near
+	return f
+}
+
+// finding returns what a matcher found about the object. The message shows the records of
+// controllers and of some pods.
+func (o *object) finding(got string, center virtual.Time, marks []int, pods ...string) *finding {
+	f := &finding{about: o, got: got, log: o.log, center: center, marks: marks}
+	for i := range o.log.records {
+		r := &o.log.records[i]
+		if !r.Kind.Observable() {
+			continue
+		}
+		f.drawn = append(f.drawn, i)
+		if r.Kind.Controlled() || slices.Contains(pods, r.Pod) || slices.Contains(marks, i) {
+			f.near = append(f.near, i)
+		}
+	}
+	return f
+}
+
+// message describes the expectation and the result, and shows the run around the moment.
+func (f *finding) message(expected, got string) string {
+	if !strings.Contains(got, "\n") {
+		got += "."
+	}
+	head := fmt.Sprintf("Expected\n    %s\n%s.\n%s", f.about, expected, strings.TrimRight(got, "\n"))
+	if f.log == nil {
+		return head
+	}
+	return f.log.message(head+"\n", f.near, f.drawn, f.marks, f.center)
+}
+
+// line describes the result in a line.
+func (f *finding) line() string {
+	text, _, _ := strings.Cut(strings.TrimSpace(cmp.Or(f.short, f.got)), "\n")
+	text, _, _ = strings.Cut(text, ". The pod was added at ")
+	return f.about.String() + ": " + strings.TrimSuffix(text, ":")
+}
+
+// A message shows this many records before the moment, and this many from the moment on.
+const before, behind = 5, 4
+
+// message returns the message of a failure. After the head it shows those of some records that are
+// around a moment, with a mark at those that the result depends on, and the timeline of others. All
+// are indexes of the log.
+func (l *log) message(head string, records, drawn, marks []int, center virtual.Time) string {
+	var b strings.Builder
+	b.WriteString(head)
+	if lines := l.around(records, marks, center); len(lines) > 0 {
+		b.WriteString("\n")
+		report.Around(&b, lines, document.Options{Width: math.MaxInt})
+	}
+	var shown []trace.Record
+	for _, i := range drawn {
+		shown = append(shown, l.records[i])
+	}
+	o := document.Options{Width: verdict.Width}
+	run := &report.Run{Records: shown, Until: l.end}
+	run.From, run.To = verdict.Around(center, l.end)
+	b.WriteString("\n")
+	report.Timeline(&b, run, o)
+	b.WriteString("\n" + l.String())
+	return printable.Lines(strings.TrimRight(b.String(), "\n"))
+}
+
+// around returns the records around a moment.
+func (l *log) around(records, marks []int, moment virtual.Time) []report.Line {
+	center := 0 // index in records of the first one that is not earlier than the moment
+	for n, i := range records {
+		if l.records[i].T < moment {
+			center = n + 1
+		}
+	}
+	for n, i := range records {
+		if l.records[i].T == moment && slices.Contains(marks, i) {
+			center = n
+			break
+		}
+	}
+	records = records[max(0, center-before):min(len(records), center+behind)]
+	var lines []report.Line
+	for _, i := range records {
+		lines = append(lines, report.Line{Record: &l.records[i], Mark: slices.Contains(marks, i)})
+	}
+	return lines
+}
+
+// log is the trace of a run so far.
+type log struct {
+	kubernetes string
+	seed       *int64
+	command    string // repeats the run; empty if no command does
+	notes      []string
+	records    []trace.Record
+	end        virtual.Time // the virtual time that the run has reached
+}
+
+// add keeps a record if matchers examine it. Back-offs are internal records: neither the status nor
+// the events contain their length.
+func (l *log) add(r *trace.Record) {
+	if r.Kind.Observable() || r.Kind == trace.BackOff {
+		l.records = append(l.records, *r)
+	}
+}
+
+// note adds a note, unless there is one with the same text.
+func (l *log) note(text string) {
+	if text = printable.Lines(text); !slices.Contains(l.notes, text) {
+		l.notes = append(l.notes, text)
+	}
+}
+
+// String identifies the run.
+func (l *log) String() string {
+	text := "Kubernetes " + l.kubernetes
+	if l.seed != nil {
+		text += fmt.Sprintf(", seed %d", *l.seed)
+	}
+	text += ", run to " + trace.FormatTime(l.end)
+	for _, note := range l.notes {
+		text += "\nNote: " + note
+	}
+	if l.command != "" {
+		text += "\n" + verdict.RunAgain(l.command)
+	}
+	return text
 }

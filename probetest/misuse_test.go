@@ -440,7 +440,7 @@ func TestBeforeAnAction(t *testing.T) {
 	n.Advance(time.Minute)
 	web.Container("app").Kill()
 	_, err := HaveRestarted().Match(web)
-	g.Expect(err).To(gomega.MatchError("HaveRestarted: Kill of web has not happened yet: call Advance first"))
+	g.Expect(err).To(gomega.MatchError("HaveRestarted: Kill of the pod web has not happened yet: call Advance first"))
 	n.At(2*time.Minute+30*time.Second, func(*node.Node) {
 		g.Expect(web).To(HaveRestarted().Within(150 * time.Second))
 		_, err := HaveRestarted().Within(151 * time.Second).Match(web)

@@ -70,14 +70,14 @@ func TestRefused(t *testing.T) {
 			n.Advance(time.Minute)
 			p.Delete()
 			n.Advance(0)
-		}, []string{"Delete: the pod web cannot be deleted at 120.000s: "}},
+		}, []string{"Delete of the pod web at 120.000s: "}},
 		{"container that does not run", func(n *Node) {
 			p := n.AddPod(pod("web", app))
 			n.Advance(time.Minute)
 			p.Container("app").Kill()
 			p.Container("app").Kill()
 			n.Advance(0)
-		}, []string{"Kill: the container web/app is not running at 60.000s"}},
+		}, []string{"Kill of the pod web at 60.000s: the container web/app is not running"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			fake := newFakeT(t)

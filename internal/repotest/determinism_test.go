@@ -86,7 +86,7 @@ var inside = map[string]string{
 	"kubelet net/http":     "passes requests on to the programs in containers",
 	"fakeruntime net/http": "a program may be an http.Handler; nothing listens",
 	"node net/http":        "guards the http.Handler of a program; nothing listens",
-	"node net":             "http.Hijacker has a net.Conn in its signature",
+	"fakeruntime net":      "http.Hijacker has a net.Conn in its signature",
 	"node runtime":         "names the places of the user's calls in errors",
 
 	"internal/input os":    "reads the files that the command and package scenarios name, within limits",
@@ -98,6 +98,7 @@ var inside = map[string]string{
 
 	"explore runtime/debug": "shows the place of a panic in the error of a run",
 
+	"docs embed":                              "compiles in the page of the findings",
 	"internal/answers/incident embed":         "compiles in the words that kubectl and the kubelet write",
 	"internal/answers/incident/verdict embed": "compiles in the sentences of the verdicts",
 

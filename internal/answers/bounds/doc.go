@@ -14,10 +14,8 @@
 //	// A start of up to 54.9s always succeeds, and one of over 59.9s never does.
 //	fmt.Println(limit.Least, limit.Greatest)
 //
-// The files have one idea each, and build on those before: the latencies of a node (node.go), one
-// probe (probe.go, connections.go), the sync that starts a container (sync.go), the time until a
-// sync shows the start (shown.go), the limits of a start (start.go, carried.go, share.go), failures
-// of a healthy container (failure.go, unready.go), the time until a container is ready (ready.go
-// and the files that begin with ready_), and the time until it is ready again (recover.go).
+// The files build on those before: the latencies of a node and one probe (node.go), the sync that
+// starts a container, the time until a sync shows the start, and the limits of a start (start.go),
+// failures of a healthy container, and the time until a container is ready, or is again (ready.go).
 // docs/limits.md derives the main formulas.
 package bounds

@@ -21,21 +21,15 @@ import (
 	"probesim.dev/trace"
 )
 
-// Broken says which probe of a container can never run, and why, if one of the rows has no meaning
-// then. It returns an empty string otherwise.
+// Broken says which probe of a container can never run or does not ask it, and why, if one of the
+// rows has no meaning then. It returns an empty string otherwise.
 func (a *Admitted) Broken(container string, rows []RowID) string {
 	s := &simulation{Admitted: a, container: container}
 	broken := s.brokenProbes()
 	for _, p := range trace.ProbeTypes {
-		if broken[p] == "" || !slices.ContainsFunc(rows, func(id RowID) bool { return id.needs(p, s.spec()) }) {
-			continue
+		if broken[p] != "" && slices.ContainsFunc(rows, func(id RowID) bool { return id.needs(p, s.spec()) }) {
+			return fmt.Sprintf("The %s probe %s.", p, broken[p])
 		}
-		for _, f := range findBroken(s.spec(), broken) {
-			if f.Field == string(p)+"Probe" {
-				return f.Message
-			}
-		}
-		return fmt.Sprintf("The %s probe does not ask the container: %s.", p, broken[p])
 	}
 	return ""
 }
@@ -44,14 +38,11 @@ func (a *Admitted) Broken(container string, rows []RowID) string {
 // healthy program gets no request. The figures are those without them.
 func findBroken(c *v1.Container, broken map[trace.Probe]string) (list []Finding) {
 	for _, p := range trace.ProbeTypes {
-		if strings.HasPrefix(broken[p], asksHost) {
-			continue // otherHost says more
-		}
-		if because := broken[p]; because != "" {
+		if because := broken[p]; strings.HasPrefix(because, neverRuns) { // otherHost finds the others
 			list = append(list, Finding{ID: BrokenProbe, Severity: Error, Field: string(p) + "Probe",
 				Fix:     correctPort(c, p),
-				Summary: fmt.Sprintf("its %s probe can never run: %s", p, because),
-				Message: fmt.Sprintf("The %s probe can never run: %s. %s", p, because, consequence[p])})
+				Summary: fmt.Sprintf("its %s probe %s", p, because),
+				Message: fmt.Sprintf("The %s probe %s. %s", p, because, consequence[p])})
 		}
 	}
 	return list
@@ -64,7 +55,8 @@ func correctPort(c *v1.Container, p trace.Probe) string {
 		switch meant := strict.Nearest(port.Name, port.Known); {
 		case !slices.Contains(port.Keys, string(p)):
 		case meant != "":
-			return fmt.Sprintf("%s.port %s -> %s", handlerField(c, p), port.Name, meant)
+			return fmt.Sprintf("%sProbe.%s.port %s -> %s", p,
+				podutil.HandlerOf(&prober.ProbeOf(c, p).ProbeHandler).Field, port.Name, meant)
 		default:
 			return fmt.Sprintf("add the port %s to the ports of the container, or ask a port by its number",
 				strict.Quote(port.Name))
@@ -73,60 +65,69 @@ func correctPort(c *v1.Container, p trace.Probe) string {
 	return ""
 }
 
-// handlerField returns the field of a container with what a probe over HTTP or TCP asks.
-func handlerField(c *v1.Container, p trace.Probe) string {
-	return string(p) + "Probe." + podutil.HandlerOf(&prober.ProbeOf(c, p).ProbeHandler).Field
-}
+// What brokenProbes says of a probe begins with neverRuns or asksOthers. It ends with unfilled if the
+// host is no name.
+const (
+	neverRuns  = "can never run: "
+	asksOthers = "does not ask the container: "
+	unfilled   = "which is no host: a placeholder is not filled in"
+)
 
-// asksHost begins the reason of a probe that does not ask its container.
-const asksHost = "it asks "
-
-// asksElsewhere says whom a probe asks, if that is not its container.
-func asksElsewhere(p *v1.Probe, pod *v1.PodSpec) string {
-	switch host := podutil.HandlerOf(&p.ProbeHandler).Host; {
+// asksElsewhere says whom a probe or a hook asks, if that is not its container.
+func asksElsewhere(h *v1.ProbeHandler, pod *v1.PodSpec) string {
+	switch host := podutil.HandlerOf(h).Host; {
 	case host == "", program.IsNode(host) && pod.HostNetwork:
 		return ""
 	case program.IsNode(host):
-		return asksHost + host + ", which is the node and not the pod"
+		return "it asks " + host + ", which is the node and not the pod"
 	case len(validation.IsValidIP(nil, host)) > 0 && len(validation.IsDNS1123Subdomain(strings.ToLower(host))) > 0:
-		return asksHost + host + ", which is no host: a placeholder is not filled in"
+		return "it asks " + host + ", " + unfilled
 	default:
-		return asksHost + host + ", which is another machine"
+		return "it asks " + host + ", which is another machine"
 	}
+}
+
+// harms say what a probe or a hook does that the node always refuses, and while another machine
+// is down.
+var harms = map[string]struct{ always, down string }{
+	"startup":   {"the container is killed in each start", "no container starts while that is down"},
+	"liveness":  {"the container is killed after each start", "the container is killed while that is down"},
+	"readiness": {"the container never becomes ready", "the container is not ready while that is down"},
+	"postStart": {"the kubelet kills the container, in each start", "no container starts while that is down"},
+	"preStop":   {"the hook fails at once, and SIGTERM comes without a wait", "SIGTERM comes at once if that is down"},
 }
 
 // otherHost finds probes and hooks that do not ask their container. The kubelet makes the request
 // on the node, so localhost is the node. The figures are those without them.
 func otherHost(r *result) (list []Finding) {
-	c, pod := r.spec(), &r.simulation.Pod.Spec
-	for _, p := range trace.ProbeTypes {
-		probe := prober.ProbeOf(c, p)
-		if probe == nil {
+	for _, asked := range podutil.Requests(r.spec()) {
+		elsewhere := asksElsewhere(asked.ProbeHandler, &r.simulation.Pod.Spec)
+		if elsewhere == "" {
 			continue
 		}
-		switch elsewhere := asksElsewhere(probe, pod); {
-		case strings.HasSuffix(elsewhere, "not filled in"):
-			list = append(list, Finding{ID: ProbeHost, Severity: Error, Field: handlerField(c, p) + ".host",
-				Summary: fmt.Sprintf("the host of its %s probe is a placeholder", p),
-				Message: fmt.Sprintf("The %s probe cannot run as it is: %s. Check what is rendered.", p, elsewhere)})
-		case elsewhere != "":
-			refused := refusedAlways[p]
-			if p == r.killer() && len(r.StartCases()) > 0 {
-				refused += " (after " + between(r.Start(bounds.FirstInstance)) + ")"
-			}
-			list = append(list, hostFinding(string(p)+" probe", podutil.HandlerOf(&probe.ProbeHandler).Host,
-				handlerField(c, p)+".host", refused,
-				"its answers say nothing about this container, and "+outage[p]))
+		h, harm, who := podutil.HandlerOf(asked.ProbeHandler), harms[asked.Key], asked.Key+" probe"
+		if asked.IsHook {
+			who = asked.Key + " hook"
 		}
-	}
-	for _, key := range podutil.HookKeys {
-		h := podutil.Hook(c, key)
-		if h == nil || h.HTTPGet == nil || h.HTTPGet.Host == "" || program.IsNode(h.HTTPGet.Host) && pod.HostNetwork {
-			continue
+		if asked.Key == string(r.killer()) && len(r.StartCases()) > 0 {
+			harm.always += " (after " + between(r.Start(bounds.FirstInstance)) + ")"
 		}
-		f := hostFinding(key+" hook", h.HTTPGet.Host, "lifecycle."+key+".httpGet.host", hookFails[key],
-			"it says nothing to this container, and if that refuses, "+hookFails[key])
-		if key == "preStop" {
+		field := asked.Field + "." + h.Field + ".host"
+		f := Finding{ID: ProbeHost, Severity: Error, Field: field, Fix: "remove " + field}
+		switch {
+		case strings.HasSuffix(elsewhere, unfilled):
+			f.Fix, f.Summary = "", fmt.Sprintf("the host of its %s is a placeholder", who)
+			f.Message = fmt.Sprintf("The %s cannot run as it is: %s. Check what is rendered.", who, elsewhere)
+		case program.IsNode(h.Host):
+			f.Summary = fmt.Sprintf("its %s asks %s, which is the node", who, h.Host)
+			f.Message = fmt.Sprintf("The %s asks %s: the kubelet runs it on the node, so that is the node and not the "+
+				"pod. Nothing listens there unless another program does: %s.", who, h.Host, harm.always)
+		default:
+			f.Severity, f.Summary = Warning, fmt.Sprintf("its %s asks %s, another machine", who, h.Host)
+			f.Message = fmt.Sprintf("The %s asks %s, another machine: its answers say nothing about this container, "+
+				"and %s.", who, h.Host, harm.down)
+		}
+		if asked.Key == "preStop" {
 			f.Severity = Warning
 		}
 		list = append(list, f)
@@ -134,48 +135,13 @@ func otherHost(r *result) (list []Finding) {
 	return list
 }
 
-// hostFinding returns the finding about a probe or a hook that asks the node, which always refuses,
-// or another machine.
-func hostFinding(who, host, field, refused, other string) Finding {
-	f := Finding{ID: ProbeHost, Severity: Error, Field: field, Fix: "remove " + field,
-		Summary: fmt.Sprintf("its %s asks %s, which is the node", who, host),
-		Message: fmt.Sprintf("The %s asks %s: the kubelet runs it on the node, so that is the node and not the pod. "+
-			"Nothing listens there unless another program does: %s.", who, host, refused)}
-	if !program.IsNode(host) {
-		f.Severity, f.Summary = Warning, fmt.Sprintf("its %s asks %s, another machine", who, host)
-		f.Message = fmt.Sprintf("The %s asks %s, another machine: %s.", who, host, other)
-	}
-	return f
-}
-
-// hookFails says what a hook does that fails.
-var hookFails = map[string]string{
-	"postStart": "the kubelet kills the container, in each start",
-	"preStop":   "the hook fails at once, and SIGTERM comes without a wait",
-}
-
-// refusedAlways says what a probe does that is always refused, and outage what it does while
-// another machine is down.
-var (
-	refusedAlways = map[trace.Probe]string{
-		trace.Startup:   "the container is killed in each start",
-		trace.Liveness:  "the container is killed after each start",
-		trace.Readiness: "the container never becomes ready",
-	}
-	outage = map[trace.Probe]string{
-		trace.Startup:   "no container starts while that is down",
-		trace.Liveness:  "the container is killed while that is down",
-		trace.Readiness: "the container is not ready while that is down",
-	}
-)
-
-// brokenProbes returns the probes that can never run or do not ask the container, and why.
+// brokenProbes says of the probes that can never run or do not ask the container why.
 func (s *simulation) brokenProbes() map[trace.Probe]string {
 	broken, spec := map[trace.Probe]string{}, s.spec()
 	for _, p := range trace.ProbeTypes {
 		for _, port := range program.UnknownPorts(spec) {
 			if slices.Contains(port.Keys, string(p)) {
-				broken[p] = "the container has no port named " + strict.Quote(port.Name) +
+				broken[p] = neverRuns + "the container has no port named " + strict.Quote(port.Name) +
 					strict.DidYouMean(port.Name, port.Known).String()
 			}
 		}
@@ -183,8 +149,8 @@ func (s *simulation) brokenProbes() map[trace.Probe]string {
 		if probe == nil {
 			continue
 		}
-		if elsewhere := asksElsewhere(probe, &s.Pod.Spec); elsewhere != "" {
-			broken[p] = elsewhere
+		if elsewhere := asksElsewhere(&probe.ProbeHandler, &s.Pod.Spec); elsewhere != "" {
+			broken[p] = asksOthers + elsewhere
 		}
 	}
 	return broken
@@ -516,27 +482,19 @@ func noTimeToRecover(r *result) []Finding {
 	slack := readiness.PeriodSeconds*(readiness.FailureThreshold-1) - liveness.PeriodSeconds*liveness.FailureThreshold
 	begins := r.UntilStopBegins(bounds.Refuse) // the kubelet stops the container even if it recovers during the hook
 	unready := r.UntilReadinessFails(bounds.Refuse).Greatest
-	first := fmt.Sprintf("before the readiness probe removes it from its Service: that needs %d failures, %ds apart.",
-		readiness.FailureThreshold, readiness.PeriodSeconds)
-	outage := fmt.Sprintf("%s, also of a database behind the endpoint, can %s the container", outageOf(begins),
-		r.afterFailures())
-	const asks = "The liveness probe asks the same endpoint as the readiness probe and "
-	message, x := asks+"always acts first: "+outage+" "+first, r.readinessFirst(unready-begins)
+	x, behind := r.readinessFirst(unready-begins), ", also of a database behind the endpoint,"
 	switch {
 	case same && begins > unready-tenth: // hardly ever
 		return nil
-	case same && slack < 0:
-		message = fmt.Sprintf("%sis as impatient: %s, and the readiness probe takes up to %s to remove it from its "+
-			"Service.", asks, outage, FormatUp(unready))
 	case same:
 	case liveness.Exec != nil || readiness.Exec != nil || slack < 0:
 		return nil
 	default:
-		message = fmt.Sprintf("While the program is down, the liveness probe stops the container, after %s at the "+
-			"latest, %s", FormatUp(r.UntilStopped(bounds.Refuse).Greatest), first)
-		x = r.morePatient(time.Duration(slack+1) * time.Second)
+		x, behind = r.morePatient(time.Duration(slack+1)*time.Second), ""
 	}
-	return []Finding{{ID: NoTimeToRecover, Severity: Note, Message: message, fixes: []fix{x},
+	return []Finding{{ID: NoTimeToRecover, Severity: Note, fixes: []fix{x},
+		Message: fmt.Sprintf("%s%s can %s the container before the readiness probe takes it out of its Service, which "+
+			"needs up to %s.", upper(outageOf(begins)), behind, r.afterFailures(), FormatUp(unready)),
 		Summary: fmt.Sprintf("%s can %s it before it leaves its Service", outageOf(begins), r.afterFailures()),
 		Field:   "livenessProbe", weight: -begins.Seconds(),
 		App: []string{r.app("down 2m at %s", value.Format(r.warm()))}}}
@@ -758,7 +716,7 @@ func slowReady(r *result) []Finding {
 		atMost = max(r.UntilReady(false), atMost-start.Min)
 		who = "A container that takes " + start.String() + " to start becomes ready only up to %s after that. %s"
 	}
-	waits, field, advice := r.waitsForReady(atMost)
+	waits, longest := r.waitsForReady(atMost)
 	if waits < readyIsSlow {
 		return nil
 	}
@@ -766,74 +724,63 @@ func slowReady(r *result) []Finding {
 	if start != nil {
 		app = []string{r.app("start %s", start)}
 	}
-	return []Finding{{ID: SlowReady, Severity: Note, fixes: r.sooner(field), Field: field, App: app,
-		Message: fmt.Sprintf(who, FormatUp(atMost), advice),
+	return []Finding{{ID: SlowReady, Severity: Note, fixes: longest.fixes, Field: longest.field, App: app,
+		Message: fmt.Sprintf(who, FormatUp(atMost), longest.advice),
 		Summary: fmt.Sprintf("it waits up to %s to become Ready, although it is up", FormatUp(atMost))}}
 }
 
-// sooner returns changes of the field that delays Ready. They keep how long a start may take, and
-// how long the program may be away.
-func (r *result) sooner(field string) []fix {
-	for _, p := range trace.ProbeTypes {
-		switch probe := r.Probe(p); field {
-		case string(p) + "Probe.initialDelaySeconds":
-			x := change(p, "initialDelaySeconds", probe.InitialDelaySeconds, 0)
-			if p == trace.Startup { // which allows the same starts then
-				x = x.and(change(p, "failureThreshold", probe.FailureThreshold, probe.FailureThreshold+
-					periodsFor(time.Duration(probe.InitialDelaySeconds)*time.Second,
-						time.Duration(probe.PeriodSeconds)*time.Second)))
-			}
-			return []fix{x}
-		case string(p) + "Probe.successThreshold":
-			return []fix{change(p, "successThreshold", probe.SuccessThreshold, 1)}
-		case string(p) + "Probe.periodSeconds":
-			failures := 1 + ((probe.FailureThreshold-1)*probe.PeriodSeconds+9)/10
-			return []fix{change(p, "periodSeconds", probe.PeriodSeconds, 10).
-				and(change(p, "failureThreshold", probe.FailureThreshold, failures))}
-		}
-	}
-	return nil
+// wait is a part of the time that a container waits until it is ready once it is up, and what would
+// help. The changes keep how long a start may take, and how long the program may be away.
+type wait struct {
+	time.Duration
+	field, advice string
+	fixes         []fix
 }
 
 // waitsForReady returns how long the settings make a container wait until it is ready once it is
-// up, and the field that contributes the most, with what would help. The container takes some time
-// at most. A period counts only if it is known how long a start takes: most programs are up before
-// the first tick.
-func (r *result) waitsForReady(atMost time.Duration) (waits time.Duration, field, advice string) {
-	var longest, delay, successes, periods, start time.Duration
+// up, and the greatest part. The container takes some time at most. A period counts only if it is
+// known how long a start takes: most programs are up before the first tick.
+func (r *result) waitsForReady(atMost time.Duration) (waits time.Duration, longest wait) {
+	var delay, successes, periods, start time.Duration
 	known := r.container.start()
 	if known != nil {
 		start = known.Min
 	}
-	consider := func(d time.Duration, f, a string) {
-		if d > longest {
-			longest, field, advice = d, f, a
+	consider := func(d time.Duration, field, advice string, fixes ...fix) {
+		if d > longest.Duration {
+			longest = wait{d, field, advice, fixes}
 		}
 	}
+	seconds := func(s int32) time.Duration { return time.Duration(s) * time.Second }
 	if p := r.Probe(trace.Startup); p != nil {
-		delay = max(0, time.Duration(p.InitialDelaySeconds)*time.Second-start)
-		periods = time.Duration(p.PeriodSeconds) * time.Second
+		delay, periods = max(0, seconds(p.InitialDelaySeconds)-start), seconds(p.PeriodSeconds)
 		consider(delay, "startupProbe.initialDelaySeconds",
-			"Without its delay, the startup probe would find it sooner; "+
-				"its failureThreshold can allow for long starts.")
+			"Without its delay, the startup probe would find it sooner; its failureThreshold can allow for long "+
+				"starts.",
+			change(trace.Startup, "initialDelaySeconds", p.InitialDelaySeconds, 0).
+				and(change(trace.Startup, "failureThreshold", p.FailureThreshold,
+					p.FailureThreshold+periodsFor(seconds(p.InitialDelaySeconds), periods))))
 	}
 	if p := r.Probe(trace.Readiness); p != nil {
-		own := max(0, time.Duration(p.InitialDelaySeconds)*time.Second-start)
-		period := time.Duration(p.PeriodSeconds) * time.Second
+		own, period := max(0, seconds(p.InitialDelaySeconds)-start), seconds(p.PeriodSeconds)
 		consider(own, "readinessProbe.initialDelaySeconds",
-			"Without its delay, the readiness probe would find it sooner; "+
-				"its failures during a start do no harm.")
-		delay, periods = max(delay, own), periods+period
-		successes = time.Duration(p.SuccessThreshold-1) * period
+			"Without its delay, the readiness probe would find it sooner; its failures during a start do no harm.",
+			change(trace.Readiness, "initialDelaySeconds", p.InitialDelaySeconds, 0))
+		delay, periods, successes = max(delay, own), periods+period, time.Duration(p.SuccessThreshold-1)*period
 		consider(successes, "readinessProbe.successThreshold",
-			fmt.Sprintf("The readiness probe needs %d successes, %ds apart.", p.SuccessThreshold, p.PeriodSeconds))
+			fmt.Sprintf("The readiness probe needs %d successes, %ds apart.", p.SuccessThreshold, p.PeriodSeconds),
+			change(trace.Readiness, "successThreshold", p.SuccessThreshold, 1))
+		if known != nil && p.PeriodSeconds > 10 {
+			consider(periods, "readinessProbe.periodSeconds",
+				fmt.Sprintf("The readiness probe runs every %ds: a program that is up waits for its next run.",
+					p.PeriodSeconds),
+				change(trace.Readiness, "periodSeconds", p.PeriodSeconds, 10).
+					and(change(trace.Readiness, "failureThreshold", p.FailureThreshold,
+						1+((p.FailureThreshold-1)*p.PeriodSeconds+9)/10)))
+			waits, periods = periods, 0
+		}
 	}
-	waits = delay + successes
-	if p := r.Probe(trace.Readiness); p != nil && known != nil && p.PeriodSeconds > 10 {
-		consider(periods, "readinessProbe.periodSeconds", fmt.Sprintf(
-			"The readiness probe runs every %ds: a program that is up waits for its next run.", p.PeriodSeconds))
-		waits, periods = waits+periods, 0
-	}
+	waits += delay + successes
 	hook := func(c v1.Container) bool { return c.Lifecycle != nil && c.Lifecycle.PostStart != nil }
 	if slices.ContainsFunc(r.Container.Pod().Spec.Containers, hook) {
 		at := ""
@@ -844,7 +791,7 @@ func (r *result) waitsForReady(atMost time.Duration) (waits time.Duration, field
 		waits += max(0, hooks)
 		consider(hooks, at, "The kubelet probes no container of the pod until all postStart hooks have ended.")
 	}
-	return waits, field, advice
+	return waits, longest
 }
 
 // hookIsLong is the time from which a preStop hook is a reason for a short grace period.

@@ -3,11 +3,15 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
 
+	"probesim.dev/docs"
+	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
+	"probesim.dev/trace"
 )
 
 // Severity is the severity of a finding.
@@ -223,4 +227,151 @@ func (f *Finding) Costs() []string {
 		return nil
 	}
 	return []string{"Costs: " + f.Cost}
+}
+
+// Rule describes a kind of finding.
+type Rule struct {
+	ID       FindingID
+	Severity string // one severity, or when it has which
+	Text     string // what is wrong, in a sentence
+	Kubelet  string // how the kubelet behaves, and what comes of it
+	Do       string // what to do
+}
+
+// Rules returns the kinds of findings, those most worth a change first.
+func Rules() []Rule { return slices.Clone(rules) }
+
+// FindRule returns the rule of an ID. The error suggests another one.
+func FindRule(id string) (Rule, error) {
+	var known []string
+	for _, r := range rules {
+		if string(r.ID) == id {
+			return r, nil
+		}
+		known = append(known, string(r.ID))
+	}
+	return Rule{}, fmt.Errorf("there is no finding %s%s: the findings are %s", strict.Quote(id),
+		strict.DidYouMean(id, known), strings.Join(known, ", "))
+}
+
+// rules are those of docs/findings.md, in its order.
+var rules = readRules(docs.Findings)
+
+// readRules reads a page with a section for each rule: the ID, "*Severity.* Text", and a paragraph
+// each for Kubelet and Do.
+func readRules(page string) (list []Rule) {
+	for _, section := range strings.Split(page, "\n## ")[1:] {
+		parts := strings.Split(strings.TrimSpace(section), "\n\n")
+		severity, text, _ := strings.Cut(strings.TrimPrefix(parts[1], "*"), ".* ")
+		list = append(list, Rule{FindingID(parts[0]), strings.ToLower(severity[:1]) + severity[1:], text, parts[2],
+			parts[3]})
+	}
+	return list
+}
+
+// Ignore is a list of findings that some files ignore.
+type Ignore struct {
+	Path string // a file, a directory, or a pattern of path.Match for one of them; all files if empty
+	IDs  []FindingID
+}
+
+// ParseIDs parses a list of findings with commas.
+func ParseIDs(text string) ([]FindingID, error) {
+	var list []FindingID
+	for _, part := range strings.Split(text, ",") {
+		rule, err := FindRule(strings.TrimSpace(part))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, rule.ID)
+	}
+	return list, nil
+}
+
+// Matches reports whether a file, or a directory that it is in, fits a pattern of path.Match.
+func Matches(pattern, file string) bool {
+	for file = path.Clean(file); ; file = path.Dir(file) {
+		if ok, _ := path.Match(path.Clean(pattern), file); ok {
+			return true
+		}
+		if parent := path.Dir(file); parent == file {
+			return false
+		}
+	}
+}
+
+// sortOut moves the findings of a container that the workload or the options ignore, and those that
+// the baseline has, out of its findings.
+func (c *Checker) sortOut(w *workload, out *Container) {
+	var ignored []FindingID
+	for i := range c.options.Ignore {
+		if rule := &c.options.Ignore[i]; rule.Path == "" || Matches(rule.Path, w.file) {
+			ignored = append(ignored, rule.IDs...)
+		}
+	}
+	left := []Finding{}
+	for _, f := range out.Findings {
+		own := slices.Contains(w.terms.ignored, f.ID) && (c.options.Base == nil ||
+			c.options.Base.ignores(w, out.Name, &f))
+		switch {
+		case own || slices.Contains(ignored, f.ID):
+			out.Ignored = append(out.Ignored, f)
+		case c.options.Baseline.has(w, out.Name, &f):
+			if !c.options.Baseline.find(w).container(out.Name).better(out, &f) {
+				out.Known = append(out.Known, f)
+				break
+			}
+			f.Message += " It is worse than in the baseline."
+			left = append(left, f)
+		default:
+			left = append(left, f)
+		}
+	}
+	out.Findings = left
+}
+
+// has reports whether a report has a finding of the same kind about the same field of a container,
+// as severe or worse. The file of its workload can have another name.
+func (r *Report) has(w *workload, container string, f *Finding) bool {
+	same := func(o Finding) bool { return f.Same(o) && o.Severity.AtLeast(f.Severity) }
+	c := r.find(w).container(container)
+	return c != nil && (slices.ContainsFunc(c.Findings, same) || slices.ContainsFunc(c.Known, same))
+}
+
+// better reports whether a figure that a finding is about is better than that of another result for
+// the container: a share of starts that come up, the time to exit, or a row of the probe.
+func (c *Container) better(o *Container, f *Finding) bool {
+	switch {
+	case f.ID == StartKilled && c.StartShare != nil && o.StartShare != nil && *c.StartShare > *o.StartShare:
+		return true
+	case f.ID == ShortGrace && c.Deleted != nil && o.Deleted != nil &&
+		c.Deleted.SIGKILL-c.Deleted.SIGTERM > o.Deleted.SIGKILL-o.Deleted.SIGTERM:
+		return true
+	}
+	was, is := c.figures(), o.figures()
+	return slices.ContainsFunc(Rows(), func(id RowID) bool {
+		before, has := was[id]
+		after, still := is[id]
+		about := func(p trace.Probe) bool { return strings.Contains(f.Field, string(p)+"Probe") }
+		return has && still && (after < before) == id.IsLimit() && slices.ContainsFunc(id.Probes(), about) &&
+			differ(time.Duration(before), time.Duration(after))
+	})
+}
+
+// figures returns the values of the rows that decide.
+func (c *Container) figures() map[RowID]value.Seconds {
+	all := map[RowID]value.Seconds{}
+	for _, l := range c.Limits {
+		all[l.Row] = l.Always
+	}
+	for _, t := range c.Times {
+		all[t.Row] = t.Worst
+	}
+	return all
+}
+
+// ignores reports whether a report ignores a kind of finding of a container.
+func (r *Report) ignores(w *workload, container string, f *Finding) bool {
+	c := r.find(w).container(container)
+	return c != nil && slices.ContainsFunc(c.Ignored, func(o Finding) bool { return o.ID == f.ID })
 }

@@ -1,12 +1,19 @@
 package check
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
-
-	"probesim.dev/internal/scenarios/manifests"
-	"probesim.dev/internal/value"
+	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/internal/answers/bounds"
+	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/value"
+	"probesim.dev/internal/workloads"
 )
 
 // Report is the result of a check. Its JSON form is stable: fields are only added.
@@ -214,4 +221,291 @@ func (r *Report) Met() bool {
 // Problems reports whether a workload could not be checked.
 func (r *Report) Problems() bool {
 	return slices.ContainsFunc(r.Workloads, func(w Workload) bool { return w.Problem != "" })
+}
+
+// Verdict answers for all workloads of a report.
+type Verdict struct {
+	Workloads  int `json:"workloads"`
+	Containers int `json:"containers"` // without init containers that end
+	Errors     int `json:"errors"`
+	Warnings   int `json:"warnings"`
+	Notes      int `json:"notes"`
+	Ignored    int `json:"ignored"` // findings that the manifests or the configuration ignore
+	Known      int `json:"known"`   // findings of Options.Baseline
+	Required   int `json:"required"`
+	NotMet     int `json:"notMet"`     // of the requirements
+	NotChecked int `json:"notChecked"` // workloads with a problem, and other objects with a pod template
+	// NoReadiness are the names of the workloads whose pods are Ready as soon as they run, because
+	// no container has a readiness probe, except perhaps sidecars. NoProbes are those of them
+	// without any probe. Neither has workloads that end, such as a Job.
+	NoReadiness []string `json:"noReadiness"`
+	NoProbes    []string `json:"noProbes"`
+	// Findings are the findings of all containers, the most worth changing first. Equal ones are
+	// one.
+	Findings []Group `json:"findings"`
+}
+
+// Group is a finding of one or more containers.
+type Group struct {
+	ID         FindingID `json:"id"`
+	Severity   Severity  `json:"severity"`
+	Summary    string    `json:"summary"` // what happens to the containers, as a clause that follows their names
+	Fix        string    `json:"fix,omitempty"`
+	Containers []Place   `json:"containers"`
+	Finding    *Finding  `json:"-"` // of the first container
+	nth        int       // of its kind
+}
+
+// Place is a container with a finding.
+type Place struct {
+	Name      string `json:"name"`     // of the workload, with the container if the workload has several with probes
+	Workload  string `json:"workload"` // its name, with the namespace if the report has several
+	Container string `json:"container"`
+	File      string `json:"file"`
+	Line      int    `json:"line"`
+}
+
+// Judge sets the verdict on the workloads of the report.
+func (r *Report) Judge() {
+	workloads := r.Workloads
+	namespaces := map[string]bool{}
+	for _, w := range workloads {
+		namespaces[w.Namespace] = true
+	}
+	v := Verdict{Workloads: len(workloads), NoReadiness: []string{}, NoProbes: []string{}, Findings: []Group{}}
+	for i := range workloads {
+		w := &workloads[i]
+		name := w.Name
+		if len(namespaces) > 1 {
+			name = cmp.Or(w.Namespace, v1.NamespaceDefault) + "/" + name
+		}
+		v.Containers += w.running
+		v.Required += len(w.Requirements)
+		for _, q := range w.Requirements {
+			if !q.Met {
+				v.NotMet++
+			}
+		}
+		if w.Problem != "" {
+			v.NotChecked++
+		}
+		if w.NoReadiness {
+			v.NoReadiness = append(v.NoReadiness, name)
+			if w.unprobed() {
+				v.NoProbes = append(v.NoProbes, name)
+			}
+		}
+		for k := range w.Containers {
+			v.add(name, &w.Containers[k], several(w))
+		}
+	}
+	for _, o := range r.Others {
+		if o.Template != "" {
+			v.NotChecked++
+		}
+	}
+	slices.SortStableFunc(v.Findings, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(b.Severity.rank(), a.Severity.rank()), cmp.Compare(a.ID.rank(), b.ID.rank()),
+			cmp.Compare(b.Finding.weight, a.Finding.weight), cmp.Compare(len(b.Containers), len(a.Containers)))
+	})
+	r.Verdict = v
+}
+
+// several reports whether several containers of a workload have probes or findings.
+func several(w *Workload) bool {
+	n := 0
+	for _, c := range w.Containers {
+		if c.HasProbes() || len(c.Findings) > 0 {
+			n++
+		}
+	}
+	return n > 1
+}
+
+// add counts the findings of a container.
+func (v *Verdict) add(workload string, c *Container, several bool) {
+	name := workload
+	if several {
+		name += "/" + c.Name
+	}
+	v.Ignored += len(c.Ignored)
+	v.Known += len(c.Known)
+	for i := range c.Findings {
+		f := &c.Findings[i]
+		switch f.Severity {
+		case Error:
+			v.Errors++
+		case Warning:
+			v.Warnings++
+		case Note:
+			v.Notes++
+		}
+		same := func(g Group) bool {
+			return g.ID == f.ID && g.Severity == f.Severity && g.Summary == f.clause() && g.Fix == f.Fix
+		}
+		at := slices.IndexFunc(v.Findings, same)
+		if at < 0 {
+			at = len(v.Findings)
+			v.Findings = append(v.Findings,
+				Group{ID: f.ID, Severity: f.Severity, Summary: f.clause(), Fix: f.Fix, Finding: f})
+		}
+		v.Findings[at].Containers = append(v.Findings[at].Containers, Place{name, workload, c.Name, f.File, f.Line})
+	}
+}
+
+// First returns the groups most worth changing, and the others. Of one severity, it prefers
+// different kinds of findings.
+func (v *Verdict) First(n int) (first, others []Group) {
+	seen := map[[2]string]int{}
+	list := slices.Clone(v.Findings)
+	for i := range list {
+		kind := [2]string{string(list[i].ID), string(list[i].Severity)}
+		list[i].nth = seen[kind]
+		seen[kind]++
+	}
+	slices.SortStableFunc(list, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(b.Severity.rank(), a.Severity.rank()), cmp.Compare(a.nth, b.nth))
+	})
+	n = min(n, len(list))
+	return list[:n], list[n:]
+}
+
+// Names returns the names of the workloads, each with its container if it has several with probes.
+func (g *Group) Names() []string {
+	var list []string
+	for _, p := range g.Containers {
+		if !slices.Contains(list, p.Name) {
+			list = append(list, p.Name)
+		}
+	}
+	return list
+}
+
+// clause says what happens to the container, as a clause that follows its name.
+func (f *Finding) clause() string {
+	if f.Summary != "" {
+		return f.Summary
+	}
+	first, _, _ := strings.Cut(f.Message, ". ")
+	return strings.TrimSuffix(first, ".")
+}
+
+// rank orders kinds of findings: the first are the most worth changing.
+func (id FindingID) rank() int {
+	return slices.IndexFunc(rules, func(r Rule) bool { return r.ID == id })
+}
+
+// describeProbes sets what the workload says about the probes that its pod does not have.
+func (w *Workload) describeProbes(pod *v1.Pod) {
+	ends := w.Kind == "Job" || w.Kind == "CronJob" || pod.Spec.RestartPolicy != v1.RestartPolicyAlways
+	w.NoReadiness = !ends
+	proxies := workloads.Sidecars(&pod.Spec)
+	for c := range podutil.Containers(&pod.Spec) {
+		if podutil.IsInit(&pod.Spec, c) {
+			continue
+		}
+		w.running++
+		if !hasProbes(c) {
+			w.WithoutProbes = append(w.WithoutProbes, c.Name)
+		}
+		if proxies[c.Name] == "" && c.ReadinessProbe != nil {
+			w.NoReadiness = false
+		}
+	}
+}
+
+// unprobed reports whether no container has a probe.
+func (w *Workload) unprobed() bool { return len(w.WithoutProbes) == w.running }
+
+// tenth is the precision of durations in texts below ten minutes; above, it is a second.
+const tenth = 100 * time.Millisecond
+
+// span is a duration, in reports or elsewhere.
+type span interface{ time.Duration | value.Seconds }
+
+// FormatDown formats a duration for people, rounded down.
+func FormatDown[S span](s S) string {
+	d := time.Duration(s)
+	if d == bounds.Never {
+		return format(d)
+	}
+	return format(d.Truncate(unit(d)))
+}
+
+// FormatUp formats a duration for people, rounded up.
+func FormatUp[S span](s S) string {
+	d := time.Duration(s)
+	if u := unit(d); d != bounds.Never && d%u != 0 {
+		d = d.Truncate(u) + u
+	}
+	return format(d)
+}
+
+// FormatTime formats a time of a report for people: rounded up, or "never".
+func FormatTime(s value.Seconds) string {
+	if s.IsNever() {
+		return "never"
+	}
+	return FormatUp(s)
+}
+
+// Format formats the guaranteed value of a row for people: a limit rounded down, a time rounded up.
+func (id RowID) Format(s value.Seconds) string {
+	if id.IsLimit() {
+		return FormatDown(s)
+	}
+	return FormatTime(s)
+}
+
+// Worse says for people that the value of a row gets worse.
+func (id RowID) Worse(before, after value.Seconds) string {
+	return fmt.Sprintf("%s %s, not %s", rowOf(id).text, id.Format(after), id.Format(before))
+}
+
+// FormatDifference formats the difference of two values for people, such as +15.0s, rounded to the
+// nearest tenth of a second or coarser. Neither may be bounds.Never.
+func FormatDifference(before, after value.Seconds) string {
+	d, sign := time.Duration(after-before), "+"
+	if d < 0 {
+		d, sign = -d, "-"
+	}
+	return sign + format(d.Round(unit(d)))
+}
+
+// unit is the precision of a duration in texts.
+func unit(d time.Duration) time.Duration {
+	if d < 10*time.Minute {
+		return tenth
+	}
+	return time.Second
+}
+
+func format(d time.Duration) string {
+	switch {
+	case d == bounds.Never:
+		return "no limit"
+	case d == 0:
+		return "0s"
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d < 10*time.Minute && d%time.Second != 0:
+		return fmt.Sprintf("%dm%04.1fs", d/time.Minute, (d % time.Minute).Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+	}
+	return fmt.Sprintf("%dh%02dm%02ds", d/time.Hour, d%time.Hour/time.Minute, d%time.Minute/time.Second)
+}
+
+// Clock formats a time in the life of a container for people, to the second.
+func Clock[S span](s S) string {
+	d := time.Duration(s).Round(time.Second)
+	switch {
+	case d == 0:
+		return "0s"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d%time.Minute == 0:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	}
+	return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
 }

@@ -2,10 +2,16 @@ package check
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"probesim.dev/internal/answers/bounds"
+	"probesim.dev/internal/printable"
+	"probesim.dev/internal/require"
 	"probesim.dev/internal/value"
 	"probesim.dev/trace"
 )
@@ -288,4 +294,148 @@ func (id RowID) Worst(values []Value) Value {
 		}
 		return cmp.Compare(b.Greatest, a.Greatest)
 	})
+}
+
+// formula says how the value of a row that decides comes about, with its numbers: Always of a
+// limit, or Worst of a time. docs/limits.md derives the formulas.
+func formula(b *bounds.Container, id RowID, all bounds.Range) string {
+	end := id.End(all)
+	if end == bounds.Never {
+		return ""
+	}
+	return id.Format(value.Seconds(end)) + rowOf(id).formula(b, end)
+}
+
+// formulaOf returns the formula of a row, which follows its value.
+type formulaOf func(b *bounds.Container, end time.Duration) string
+
+func words(text string) formulaOf {
+	return func(*bounds.Container, time.Duration) string { return text }
+}
+
+// periods writes a value as the sum of the periods from the first run that the threshold needs to
+// the last one, and the rest. Of some probes, the first one that the container has counts.
+func periods(rest string, probes ...trace.Probe) formulaOf {
+	return sum("(failureThreshold - 1)", -1, rest, probes)
+}
+
+// periodsAfter is periods for those from a moment just after a run.
+func periodsAfter(rest string, probes ...trace.Probe) formulaOf {
+	return sum("failureThreshold", 0, rest, probes)
+}
+
+// sum writes a value as the sum of some periods and the rest. Runs that last longer than their
+// period make the rest longer.
+func sum(threshold string, more int32, rest string, probes []trace.Probe) formulaOf {
+	return func(b *bounds.Container, end time.Duration) string {
+		var p *v1.Probe
+		for _, of := range probes {
+			p = cmp.Or(p, b.Probe(of))
+		}
+		n, sign := p.FailureThreshold+more, "+"
+		text := fmt.Sprintf(" = %s x periodSeconds = %d x %ds", threshold, n, p.PeriodSeconds)
+		left := end - time.Duration(n)*time.Duration(p.PeriodSeconds)*time.Second
+		switch {
+		case left.Abs() < time.Millisecond || rest == "":
+			return text
+		case left < 0:
+			sign = "-"
+		}
+		return text + fmt.Sprintf(" %s %s %s", sign, FormatUp(left.Abs()), rest)
+	}
+}
+
+// servedUntil takes one formula if the liveness probe ends the readiness, and another one if the
+// readiness probe does.
+func servedUntil(m bounds.Misfortune, killed, unready formulaOf) formulaOf {
+	return func(b *bounds.Container, end time.Duration) string {
+		if b.Probe(trace.Liveness) != nil && b.Survives(m).Least == end {
+			return killed(b, end)
+		}
+		return unready(b, end)
+	}
+}
+
+// untilUnready takes the periods of the readiness probe, unless the liveness probe can be first.
+func untilUnready(m bounds.Misfortune, rest string) formulaOf {
+	return func(b *bounds.Container, end time.Duration) string {
+		if b.Probe(trace.Liveness) != nil && b.UntilStopped(m).Least < end {
+			return ": the readiness probe, or the liveness probe that stops the container, whichever is first"
+		}
+		return periodsAfter(rest, trace.Readiness)(b, end)
+	}
+}
+
+// Requirement is a requirement on a row: a limit that must be at least a duration, or a time that
+// must be at most one.
+type Requirement struct {
+	Container string // that it is about; empty: each ordinary container that no other requirement on the row names
+	Row       RowID
+	Duration  time.Duration
+}
+
+// Requirements must all hold.
+type Requirements []Requirement
+
+// needs reports whether a row of a container has no meaning if a probe can never run. Without a
+// startup probe that succeeds, no other probe runs.
+func (id RowID) needs(p trace.Probe, c *v1.Container) bool {
+	switch {
+	case p == trace.Startup || id == Recover:
+		return true
+	case p == trace.Liveness && c.StartupProbe != nil && (id == Start || id == Restart || id == Retry):
+		return false
+	}
+	return slices.Contains(id.Probes(), p)
+}
+
+// Missing says that some containers do not have the row.
+func (id RowID) Missing(containers []string) string {
+	has := "container %s has no %s probe"
+	if len(containers) > 1 {
+		has = "containers %s have no %s probe"
+	}
+	probes := printable.Words(id.Probes(), func(p trace.Probe) string { return string(p) })
+	return fmt.Sprintf(has, printable.And(containers), strings.Join(probes, " or "))
+}
+
+// String returns the requirement as package require parses it.
+func (r Requirement) String() string {
+	return require.Requirement{Container: r.Container, Word: string(r.Row), Duration: r.Duration}.String()
+}
+
+// RequirementsOf returns the requirements of a list that are about containers. Package rollout
+// judges the others.
+func RequirementsOf(list []require.Requirement) (all Requirements) {
+	containers, _ := require.Split(list)
+	for _, r := range containers {
+		all = append(all, Requirement{r.Container, RowID(r.Word), r.Duration})
+	}
+	return all
+}
+
+// Holds reports whether a value meets the requirement: the Always of a limit, or the Worst of a
+// time.
+func (r Requirement) Holds(v value.Seconds) bool {
+	if r.Row.IsLimit() {
+		return v >= value.Seconds(r.Duration)
+	}
+	return v <= value.Seconds(r.Duration)
+}
+
+// Margin returns by how much values meet the requirement, or miss it if the margin is negative, and
+// the value that decides. The margin is bounds.Never if nothing limits what must be possible. There
+// must be a value.
+func (r Requirement) Margin(values []Value) (time.Duration, Value) {
+	worst := r.Row.Worst(values)
+	end := r.Row.End(worst.Range)
+	switch {
+	case r.Row.IsLimit() && end == bounds.Never:
+		return bounds.Never, worst
+	case r.Row.IsLimit():
+		return end - r.Duration, worst
+	case end == bounds.Never:
+		return -bounds.Never, worst
+	}
+	return r.Duration - end, worst
 }

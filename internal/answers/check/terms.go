@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
+	"probesim.dev/internal/answers/bounds"
+	"probesim.dev/internal/answers/measure"
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/require"
@@ -239,9 +239,7 @@ func (a *annotated) covered(list Requirements, from *manifests.Annotation) (all 
 // ordinary reports whether a container is neither a sidecar nor an init container, which has ended
 // before the others start.
 func (a *annotated) ordinary(name string) bool {
-	spec := &a.workload.Pod.Spec
-	return a.sidecars[name] == "" && slices.ContainsFunc(spec.Containers,
-		func(c v1.Container) bool { return c.Name == name })
+	return a.sidecars[name] == "" && !podutil.IsInit(&a.workload.Pod.Spec, podutil.Find(a.workload.Pod, name))
 }
 
 // stricter returns the requirements of two lists, of two on a row of a container the one that asks
@@ -273,4 +271,154 @@ func replace(asked, own []Required) []Required {
 	return append(slices.DeleteFunc(asked, func(r Required) bool {
 		return slices.ContainsFunc(own, func(q Required) bool { return q.Row == r.Row })
 	}), own...)
+}
+
+// find returns a workload of the report by its kind, namespace and name, or nil. Its file can have
+// another name.
+func (r *Report) find(w *workload) *Workload { return r.workload(w.Kind, w.Pod.Namespace, w.Name) }
+
+func (r *Report) workload(kind, namespace, name string) *Workload {
+	if r == nil {
+		return nil
+	}
+	i := slices.IndexFunc(r.Workloads,
+		func(old Workload) bool { return old.Kind == kind && old.Namespace == namespace && old.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &r.Workloads[i]
+}
+
+// container returns a container of the workload, or nil.
+func (w *Workload) container(name string) *Container {
+	if w == nil {
+		return nil
+	}
+	i := slices.IndexFunc(w.Containers, func(c Container) bool { return c.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &w.Containers[i]
+}
+
+// known returns how long the start or the stop of a container takes, as an annotation with some key
+// says, or nil.
+func (c *Container) known(key string) *value.Interval {
+	if c == nil {
+		return nil
+	}
+	if key == workloads.StopAnnotation {
+		return c.Stop
+	}
+	return c.Start
+}
+
+// required returns the requirements of the workload on containers that it still has.
+func (w *Workload) required(containers []string) (all []Required) {
+	if w == nil {
+		return nil
+	}
+	for _, v := range w.Requirements {
+		read, _ := require.Parse(v.Requirement) // of a newer version, it can have an error
+		list := RequirementsOf(read)
+		left := slices.DeleteFunc(slices.Clone(v.Containers),
+			func(name string) bool { return !slices.Contains(containers, name) })
+		if len(list) > 0 && len(left) > 0 {
+			all = append(all, Required{Requirement: list[0], Containers: left})
+		}
+	}
+	return all
+}
+
+// Measured is what the pods of a workload in a cluster show of a container.
+type Measured struct {
+	Pods   int `json:"pods"`   // of the revision, in which starts are measured
+	Starts int `json:"starts"` // of them, which are measured
+	// the newest one with measured starts or stops, as the hash of its pod template
+	Revision string `json:"revision,omitempty"`
+	// there are pods of a newer revision, of which nothing is measured
+	Older bool            `json:"older,omitempty"`
+	Start *value.Interval `json:"start,omitempty"` // contains all starts
+	// Slowest is how long the slowest start took at least: it is less than the end of Start,
+	// because a start is known to a period of the probe.
+	Slowest value.Seconds   `json:"slowest,omitempty"`
+	Unknown string          `json:"unknown,omitempty"` // why no start of the newest revision is measured
+	Stop    *value.Interval `json:"stop,omitempty"`    // from SIGTERM to the exit
+	// Margin is how much longer the slowest start could have been at least, with the settings of
+	// the pods; negative if that may be too long. It is nil if no probe stops it.
+	Margin *value.Seconds `json:"margin,omitempty"`
+	// the start that the probes of the pods always allow; 0: no probe stops it
+	Allowed  value.Seconds `json:"allowed,omitempty"`
+	Kills    int           `json:"kills"`    // by its probes, as events tell, in all revisions
+	Restarts int           `json:"restarts"` // in all revisions
+	// Used and UsedStop report whether Start and Stop count: neither the command line nor an
+	// annotation says how long it takes.
+	Used     bool `json:"used"`
+	UsedStop bool `json:"usedStop"`
+}
+
+// whole returns a measured range in whole seconds, as an annotation has it, or nil.
+func whole(i *value.Interval) *value.Interval {
+	if i == nil {
+		return nil
+	}
+	w := i.Whole()
+	return &value.Interval{Min: min(w.Min, bounds.LongestLimit), Max: min(w.Max, bounds.LongestLimit)}
+}
+
+// measured returns what Options.Measured says about the containers of a workload, by their names.
+func (o *Options) measured(kind, namespace, name string) map[string]*Measured {
+	if o.Measured == nil {
+		return nil
+	}
+	all := map[string]*Measured{}
+	of := func(name string) *Measured {
+		if all[name] == nil {
+			all[name] = &Measured{}
+		}
+		return all[name]
+	}
+	for _, w := range o.Measured.Revisions(kind, namespace, name) { // oldest first
+		for _, c := range w.Containers {
+			m := of(c.Name)
+			m.Kills += c.Kills
+			m.Restarts += c.Restarts
+			m.Unknown = ""
+			if c.Start == nil && len(c.Unknown) > 0 {
+				m.Unknown = c.Unknown[0].Reason
+			}
+			if m.Older = c.Start == nil && c.Stop == nil && m.Revision != ""; c.Start != nil || c.Stop != nil {
+				m.take(w, c)
+			}
+		}
+	}
+	return all
+}
+
+// take takes over what a revision shows of the container.
+func (m *Measured) take(w *measure.Workload, c *measure.Container) {
+	pods := map[string]bool{}
+	m.Slowest, m.Allowed, m.Margin = 0, 0, nil
+	for _, s := range c.Starts {
+		pods[s.Pod] = true
+		m.Slowest = max(m.Slowest, value.Seconds(s.Took.Min))
+	}
+	m.Pods, m.Starts, m.Revision = len(pods), len(c.Starts), w.Hash
+	m.Start, m.Stop = whole(c.Start), whole(c.Stop)
+	if c.Limit > 0 {
+		m.Allowed, m.Margin = c.Limit, new(c.Margin)
+	}
+}
+
+// ClosestCall says how close the slowest start was to a kill, as a clause that follows the name of
+// the container, or returns nothing.
+func (m *Measured) ClosestCall() string {
+	switch {
+	case m.Margin == nil || m.Start == nil:
+		return ""
+	case *m.Margin < value.Seconds(tenth):
+		return "its slowest start took up to " + seconds(m.Start.Max) + ", and its probes always allow " +
+			FormatDown(m.Allowed)
+	}
+	return "its slowest start was at least " + FormatDown(*m.Margin) + " from being killed"
 }

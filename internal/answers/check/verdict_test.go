@@ -131,8 +131,8 @@ func TestVerdictOfAChart(t *testing.T) {
 		}
 		for _, want := range []string{
 			"30 workloads, 30 containers: 1 error, 1 warning, 33 notes",
-			"25 workloads have no readiness probe: their pods are Ready as soon as they run.\nw00, w01, w02, w03, " +
-				"w04 and 20 more\nTheir containers have no probes at all (no-probes).",
+			"25 workloads have no readiness probe: pods get traffic whether they can serve or\nnot. w00, w01, w02, " +
+				"w03, w04 and 20 more\nWithout any probe (no-probes): all of these",
 			"1. w25: its readiness probe can never run: the container has no port named\n   \"htpp\"",
 			"2. w26: its liveness probe fails if its command takes over 1s",
 			"   livenessProbe.timeoutSeconds 1 -> 5\n",

@@ -1,10 +1,13 @@
 package measure
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -12,6 +15,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/answers/incident"
+	"probesim.dev/internal/input"
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/value"
@@ -257,7 +261,7 @@ func (w *Workload) container(name string) *Container {
 func (m *measurement) ofPod(p *incident.Pod, w *Workload) (list []*sample) {
 	pod := readPod(p, m.rowLines)
 	for c := range podutil.Containers(&p.Object.Spec) {
-		if c.Name == "" || isInit(p.Object, c) { // a part of a text, or never Ready
+		if c.Name == "" || podutil.IsInit(&p.Object.Spec, c) { // a part of a text, or never Ready
 			continue
 		}
 		out := w.container(c.Name)
@@ -278,13 +282,6 @@ func (m *measurement) ofPod(p *incident.Pod, w *Workload) (list []*sample) {
 		}
 	}
 	return list
-}
-
-// isInit reports whether a container is an ordinary init container, which ends before the others
-// start.
-func isInit(pod *v1.Pod, c *v1.Container) bool {
-	return !podutil.IsRestartableInitContainer(c) && slices.ContainsFunc(pod.Spec.InitContainers,
-		func(i v1.Container) bool { return i.Name == c.Name })
 }
 
 // leaveOutKubeletRestarts leaves out the pods of a node that became Ready at one time, although
@@ -365,4 +362,42 @@ func (c *Container) summarize() {
 	if c.Limit > 0 {
 		c.Margin = c.Limit - value.Seconds(c.Start.Max)
 	}
+}
+
+// The versions of kubelets are in Node objects. Without them, the answer of kubectl version has the
+// version of the API server: no kubelet is newer, and few are older
+// (https://kubernetes.io/releases/version-skew-policy/).
+var mentions = []*regexp.Regexp{
+	regexp.MustCompile(`kubeletVersion"?:\s*"?(v1\.\d+)`),
+	regexp.MustCompile(`(?s)serverVersion"?:.{0,900}?gitVersion"?:\s*"?(v1\.\d+)`),
+	regexp.MustCompile(`Server Version: (v1\.\d+)`),
+}
+
+// Versions returns the versions of the kubelets that files name, oldest first, or nothing. A
+// problem has the place of a version whose rules are not known: then no version is returned.
+func Versions(files []input.File) (list []profile.Profile, problems []incident.Problem) {
+	var names []string
+	for _, mention := range mentions {
+		for _, f := range files {
+			for _, at := range mention.FindAllSubmatchIndex(f.Data, -1) {
+				name := string(f.Data[at[2]:at[3]])
+				if _, known := profile.Named(name); !known && !slices.Contains(names, name) {
+					message := fmt.Sprintf("the rules of kubelets of %s are not known: those of %s count",
+						name, strings.Join(profile.Names(), ", "))
+					place := incident.Place{File: f.Name, Line: bytes.Count(f.Data[:at[2]], []byte("\n")) + 1}
+					problems = append(problems, incident.Problem{Place: place, Message: message})
+				}
+				names = append(names, name)
+			}
+		}
+		if len(names) > 0 {
+			break
+		}
+	}
+	for _, name := range profile.Names() {
+		if p, _ := profile.Named(name); len(problems) == 0 && slices.Contains(names, name) {
+			list = append(list, p)
+		}
+	}
+	return list, problems
 }

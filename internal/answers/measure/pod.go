@@ -2,15 +2,23 @@ package measure
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/value"
+	"probesim.dev/internal/world/apiserver/admission"
+	"probesim.dev/prober"
+	"probesim.dev/trace"
 )
 
 // Why a start, or its least time, is not known.
@@ -220,7 +228,7 @@ func (p *pod) others(s *sample, o *Options) string {
 	for c := range podutil.Containers(&p.Object.Spec) {
 		own := p.starts[c.Name]
 		switch {
-		case c.Name == s.container.Name, isInit(p.Object, c):
+		case c.Name == s.container.Name, podutil.IsInit(&p.Object.Spec, c):
 		case c.StartupProbe != nil || c.ReadinessProbe != nil:
 			return otherProbes
 		case len(own) > 0:
@@ -311,4 +319,209 @@ func (p *pod) stop(c *Container, spec *v1.Container, s start) {
 // between returns the time between two moments.
 func between(from, to incident.Moment) bounds.Range {
 	return bounds.Range{Least: max(to.At.Sub(from.End()), 0), Greatest: max(to.End().Sub(from.At), 0)}
+}
+
+// clock is what the kubelet adds to a start before a pod is Ready: the time from the moment at
+// which the program is up.
+type clock struct {
+	atOnce time.Duration // at most, from the start, if the program is up then
+	// at most, from the moment at which the program is up, if it comes up after the first run of
+	// the probe that waits for it
+	later time.Duration
+	// unasked is the longest time from the start until the pod is Ready if no probe waits for the
+	// program.
+	unasked time.Duration
+	// look is the longest time until the probes have looked at a new instance.
+	look time.Duration
+	// A first start of up to limit is not stopped, and one of over never always is; bounds.Never:
+	// no probe stops it.
+	limit, never time.Duration
+}
+
+// clockOf returns the clock of a container, over all versions and nodes that the options leave
+// open.
+func (o *Options) clockOf(pod *v1.Pod, container string) (clock, error) {
+	k := clock{limit: bounds.Never}
+	pod, err := plain(pod)
+	if err != nil {
+		return clock{}, err
+	}
+	c := podutil.Find(pod, container)
+	for _, of := range []*v1.Probe{c.StartupProbe, c.ReadinessProbe} {
+		if of != nil {
+			k.look = max(k.look, time.Duration(of.PeriodSeconds+of.TimeoutSeconds+1)*time.Second)
+		}
+	}
+	for _, p := range o.profiles() {
+		b, err := bounds.Of(bounds.Settings{Pod: pod, Container: container, Profile: p, Delays: o.Delays})
+		if err != nil {
+			return clock{}, err
+		}
+		k.atOnce = max(k.atOnce, b.UntilReady(true))
+		k.later = max(k.later, b.UntilReady(false))
+		k.unasked = max(k.unasked, b.ReadyUnasked().Greatest)
+		for _, which := range b.StartCases() {
+			may := b.Start(which)
+			if k.never = max(k.never, may.Greatest); which == bounds.FirstInstance || which == bounds.YoungKubelet {
+				k.limit = min(k.limit, may.Least)
+			}
+		}
+	}
+	if k.never == 0 {
+		k.never = bounds.Never
+	}
+	return k, nil
+}
+
+// plain returns a pod with what decides when its containers become ready: their probes, with the
+// defaults of the API server. Live pods have fields that need a whole cluster.
+func plain(pod *v1.Pod) (*v1.Pod, error) {
+	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}, Spec: v1.PodSpec{
+		RestartPolicy: pod.Spec.RestartPolicy, TerminationGracePeriodSeconds: pod.Spec.TerminationGracePeriodSeconds}}
+	copied := func(list []v1.Container) (out []v1.Container) {
+		for i := range list {
+			c := v1.Container{Name: list[i].Name, Image: "image", RestartPolicy: list[i].RestartPolicy,
+				Ports: list[i].Ports}
+			for _, of := range trace.ProbeTypes {
+				prober.SetProbe(&c, of, prober.ProbeOf(&list[i], of).DeepCopy())
+			}
+			out = append(out, c)
+		}
+		return out
+	}
+	p.Spec.InitContainers, p.Spec.Containers = copied(pod.Spec.InitContainers), copied(pod.Spec.Containers)
+	admission.Default(p)
+	for c := range podutil.Containers(&p.Spec) {
+		for _, of := range trace.ProbeTypes {
+			probe := prober.ProbeOf(c, of)
+			switch {
+			case probe == nil:
+			case min(probe.InitialDelaySeconds, probe.TimeoutSeconds, probe.PeriodSeconds, probe.SuccessThreshold,
+				probe.FailureThreshold) < 0:
+				return nil, fmt.Errorf("a setting of the %s probe of %s is negative", of, c.Name)
+			case probe.HTTPGet != nil && probe.HTTPGet.Port.StrVal != "": // a text can lack its number
+				probe.HTTPGet.Port = intstr.FromInt32(8080)
+			}
+		}
+	}
+	return p, nil
+}
+
+// took returns how long a start took that a pod shows as Ready, from both times in whole seconds.
+// least is false if something else than the container can have made the pod Ready later.
+func (k clock) took(at, ready incident.Moment, least bool) bounds.Range {
+	since := between(at, ready)
+	took := bounds.Range{Greatest: min(since.Greatest, k.never)} // a longer start would have been stopped
+	if least && since.Least > k.atOnce {
+		took.Least = max(since.Least-k.later, 0)
+	}
+	return took
+}
+
+// interval returns a range in whole milliseconds.
+func interval(r bounds.Range) *value.Interval {
+	return &value.Interval{Min: r.Least.Round(time.Millisecond), Max: r.Greatest.Round(time.Millisecond)}
+}
+
+// Rows of kubectl get pods -w tell starts too: a container has started by the first row with STATUS
+// Running, after the row before, and is ready at the first row with READY 1/1. The rows have no
+// probes. Those of the workload count if it is in the files.
+
+// ofRows returns the rows of kubectl get pods about a pod, or nothing if one has no age.
+func ofRows(p *incident.Pod) (rows []*incident.Fact) {
+	for _, f := range p.Facts {
+		if f.Kind == incident.Row && (f.AgeWithin == 0 || !f.When.Known()) {
+			return nil
+		} else if f.Kind == incident.Row {
+			rows = append(rows, f)
+		}
+	}
+	return rows
+}
+
+// made matches the name of a pod of a Deployment: the safe characters of a hash and of a random
+// suffix (k8s.io/apimachinery/pkg/util/rand).
+var made = regexp.MustCompile(`^(.+)-([bcdfghjklmnpqrstvwxz2456789]{6,10})-[bcdfghjklmnpqrstvwxz2456789]{5}$`)
+
+// withoutSpec returns a pod of which the files have only rows, with a container of no known name.
+func withoutSpec(p *incident.Pod) *incident.Pod {
+	known, object := *p, &v1.Pod{}
+	object.Name, object.Namespace = p.Name, p.Namespace
+	object.Spec.Containers = []v1.Container{{Name: unnamed}}
+	if m := made.FindStringSubmatch(p.Name); m != nil {
+		object.Labels = map[string]string{"pod-template-hash": m[2]}
+		object.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: m[1] + "-" + m[2],
+			Controller: new(true)}}
+	}
+	known.Object = object
+	return &known
+}
+
+// unnamed is the container of a pod of which the files have only rows.
+const unnamed = "container"
+
+// addRows adds what rows tell of the only container of a pod. A row that a script prints for its
+// own reasons need not come at a change: the same row twice, or a header in between, says so.
+func (p *pod) addRows() {
+	rows := ofRows(p.Pod)
+	if len(p.starts) > 0 || len(rows) == 0 || len(p.Object.Spec.Containers) != 1 {
+		return
+	}
+	p.rows = true
+	container := p.Object.Spec.Containers[0].Name
+	polled := rows[len(rows)-1].Line-rows[0].Line >= p.lines(rows[0].File, rows[0].Line, rows[len(rows)-1].Line)
+	for i, f := range rows[1:] {
+		polled = polled || same(rows[i], f) && f.When != rows[i].When
+	}
+	before, instance := incident.Moment{At: rows[0].When.At.Add(-rows[0].Age)}, -1
+	for _, f := range rows {
+		since := incident.Moment{At: before.At, Within: f.When.End().Sub(before.At)}
+		if f.Value != "0/1" && f.Value != "1/1" {
+			p.rows, p.starts = false, map[string][]start{}
+			return
+		}
+		if f.Reason == "Running" && f.Count > instance {
+			instance = f.Count
+			p.add(container, start{at: since, instance: instance, shown: f.When})
+		}
+		ready := f.When
+		if polled {
+			ready = since
+		}
+		switch {
+		case f.Reason != "Running":
+		case f.Value == "1/1":
+			p.ready = append(p.ready, ready)
+		default:
+			p.unready = append(p.unready, f.When)
+		}
+		before = f.When
+	}
+}
+
+// same reports whether two rows differ only in their ages.
+func same(a, b *incident.Fact) bool {
+	return a.Value == b.Value && a.Reason == b.Reason && a.Count == b.Count
+}
+
+// linesOfRows returns the lines of the rows of each file, in order.
+func linesOfRows(rec *incident.Recording) map[string][]int {
+	lines := map[string][]int{}
+	for _, f := range rec.Facts {
+		if f.Kind == incident.Row {
+			lines[f.File] = append(lines[f.File], f.Line)
+		}
+	}
+	for _, file := range slices.Sorted(maps.Keys(lines)) {
+		slices.Sort(lines[file])
+	}
+	return lines
+}
+
+// lines counts the rows of all pods in some lines of a file.
+func (p *pod) lines(file string, from, to int) int {
+	list := p.rowLines[file]
+	first, _ := slices.BinarySearch(list, from)
+	last, _ := slices.BinarySearch(list, to+1)
+	return last - first
 }

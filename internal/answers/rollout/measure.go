@@ -3,12 +3,20 @@ package rollout
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
-	"probesim.dev/internal/printable"
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+
+	"probesim.dev/internal/input"
+	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/value"
+	"probesim.dev/sim/virtual"
+	"probesim.dev/trace"
 )
 
 // fewestRuns is the least number of runs: they show a rollout that does not end, which takes long.
@@ -123,7 +131,7 @@ func measure(w *workload, o *Options, quick bool) (*Workload, error) {
 			return nil, err
 		}
 		if w.sleepsLonger() && o.Change.Kind != Scale && o.Change.Kind != Undo {
-			return result, w.next(o, result, max(fewestRuns, n/4))
+			result.say("The old pods do not have the longer preStop hook yet, so this rollout still loses requests.")
 		}
 	}
 	return result, nil
@@ -137,23 +145,6 @@ func (w *workload) sleepsLonger() bool {
 		after, _ := sleepOf(serving(w.spec, name))
 		return after > before
 	})
-}
-
-// next says what the rollout after this one loses, whose old pods have the new preStop hook.
-func (w *workload) next(o *Options, r *Workload, n int) error {
-	again := *w
-	again.old = w.spec
-	s, err := again.runs(o, 0, n, "rollouts after this one")
-	if err != nil || !s.complete() {
-		return err
-	}
-	loses := "loses none"
-	if !s.lossless() {
-		loses = "loses up to " + Count(s.figures(lostOf).Greatest)
-	}
-	r.say("The old pods do not have the longer preStop hook yet, so this rollout still loses requests, once: the next "+
-		"one %s in %s.", loses, printable.Count(n, "run"))
-	return nil
 }
 
 // judge returns what runs of a workload show, without what helps.
@@ -249,4 +240,176 @@ func (o *outcome) rank() []float64 {
 		return []float64{1, o.lost, o.took.Seconds()}
 	}
 	return []float64{0, o.lost, o.took.Seconds()}
+}
+
+func (r *Workload) verdict(s sample) {
+	if r.Verdict = LosesNone; !s.lossless() {
+		r.Verdict = Loses
+	}
+	stay := s.figures(func(o *outcome) float64 { return (o.gone - o.took).Seconds() }).Greatest
+	most := s.figures(func(o *outcome) float64 { return float64(o.pods) }).Greatest
+	if !s.all(func(o *outcome) bool { return !o.lingers }) {
+		r.say("Old pods are still there %s after the change, and the figures end: up to %.0f pods at once.",
+			value.Format(limit), most)
+	} else if stay > 10 {
+		r.say("When the rollout is complete, old pods are there for up to %s more: up to %.0f pods at once.",
+			Format(RowTakes, stay), most)
+	}
+	if first := s.firstDeadline(); first > 0 {
+		r.Verdict = MissesDeadline
+		r.say("kubectl rollout status fails %s after the change, and the rollout goes on.",
+			Format(RowTakes, first.Seconds()))
+		wait := s.figures(func(o *outcome) float64 { return o.standing.Seconds() }).Greatest
+		r.Fix = fmt.Sprintf("progressDeadlineSeconds: %d, as the runs wait up to %s for progress",
+			60*(1+int((wait+30)/60)), Format(RowTakes, wait))
+	}
+	worst := slices.MaxFunc(s, func(a, b outcome) int { return cmp.Compare(a.restarts, b.restarts) })
+	if worst.restarts > 0 {
+		r.restarts(&worst, fmt.Sprintf("up to %d times", worst.restarts))
+	}
+}
+
+// restarts says what restarts the containers of the new pods, and what helps if a probe or a hook
+// does.
+func (r *Workload) restarts(o *outcome, often string) {
+	switch {
+	case o.killed == "":
+		r.say("Containers of the new pods restart %s.", often)
+	case strings.HasPrefix(o.killed, postStart):
+		r.say("The %s kills the program before it is up, %s.", o.killed, often)
+		r.Fix = "a hook that waits until the program is up: its request fails before"
+	default:
+		r.say("The %s kills the program before it is up, %s.", o.killed, often)
+		r.Fix = "add a startup probe that gives the program the time to start: 'probesim check' has its settings"
+	}
+}
+
+// say adds a sentence to the reason.
+func (r *Workload) say(format string, args ...any) {
+	r.Reason = strings.TrimSpace(r.Reason + " " + fmt.Sprintf(format, args...))
+}
+
+func (r *Workload) neverReady(s sample) {
+	r.Verdict = NeverReady
+	r.say("The pods before the change are not all available within %s.", value.Format(settling))
+	if s[0].unready != "" {
+		r.say("The last probe that failed: %s.", s[0].unready)
+	}
+	r.Fix = "see 'probesim check', which says what is wrong with the probes"
+}
+
+// neverCompletes says what the rollout waits for in the first run that does not complete.
+func (r *Workload) neverCompletes(w *workload, options *Options, s sample) {
+	r.Verdict = NeverCompletes
+	var o *outcome
+	for i := range s {
+		if s[i].took == 0 {
+			if r.Incomplete++; o == nil {
+				o = &s[i]
+			}
+		}
+	}
+	switch {
+	case o.restarts > 0 && !options.App.neverStarts():
+		r.restarts(o, "again and again")
+	case o.unready != "":
+		r.say("The new pods do not become Ready. The last probe that failed: %s.", o.unready)
+	default:
+		r.say("The new pods do not become available.")
+	}
+	scales, replicas := options.Change.Kind == Scale, r.Replicas
+	if scales {
+		replicas = options.Change.Scale
+	}
+	switch {
+	case !scales && r.MaxUnavailable == 0 && r.Strategy == string(appsv1.RollingUpdateDeploymentStrategyType):
+		r.say("The Deployment may not stop an old pod before (maxUnavailable 0), so the old ones go on to serve.")
+	case o.ready == 0 && o.last == 0:
+		r.say("No pod is Ready.")
+	case o.ready == 0:
+		r.say("At times no pod is Ready.")
+	default:
+		r.say("At least %d of %d pods are Ready all the time.", o.ready, replicas)
+	}
+	if o.deadline > 0 {
+		r.say("progressDeadlineSeconds (%ds) is over %s after the change.", *w.spec.Spec.ProgressDeadlineSeconds,
+			Format(RowTakes, o.deadline.Seconds()))
+	} else if scales {
+		r.say("progressDeadlineSeconds does not count while a Deployment is scaled: kubectl rollout status waits for " +
+			"ever.")
+	} else {
+		r.say("The run ends %s after the change.", value.Format(limit))
+	}
+}
+
+// Shown is one of the random runs of a Deployment with its trace.
+type Shown struct {
+	Title   string // of the Deployment
+	Seed    int64
+	Change  virtual.Time  // when the change is made; 0: not all pods were available before
+	Took    time.Duration // until the rollout is complete; 0: it is not
+	Lost    []ServiceLoss // requests since the change, by Service
+	End     virtual.Time
+	Pods    []*v1.Pod // all of the run
+	Records []trace.Record
+
+	recorder trace.Recorder
+}
+
+// ServiceLoss is the number of requests to a Service that a run loses.
+type ServiceLoss struct {
+	Service string
+	Lost    float64
+}
+
+// Show makes the run with a seed again, for each Deployment: a Report has the seed of the worst
+// run. The errors are those of Run.
+func Show(ctx context.Context, files, from []input.File, o Options, seed int64) ([]*Shown, error) {
+	o.complete()
+	workloads, _, err := load(files, from, &o)
+	if err != nil {
+		return nil, err
+	}
+	var list []*Shown
+	for _, w := range workloads {
+		shown, err := w.show(ctx, o.in(w, 0, 1), seed)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, shown)
+	}
+	return list, nil
+}
+
+// show makes a run and keeps its trace.
+func (w *workload) show(ctx context.Context, o *Options, seed int64) (*Shown, error) {
+	healthy, err := w.healthy(o)
+	if err != nil {
+		return nil, err
+	}
+	c := *w
+	c.shown = &Shown{Title: w.title(), Seed: seed, recorder: trace.Recorder{Internal: true}}
+	out, err := c.simulate(ctx, o, healthy, seed)
+	if err != nil {
+		return nil, err
+	}
+	shown := c.shown
+	shown.Change, shown.Took, shown.End, shown.Records = out.changed, out.took, out.end, shown.recorder.Records()
+	for i, t := range w.counted() {
+		shown.Lost = append(shown.Lost, ServiceLoss{t.Name, out.each[i].lost})
+	}
+	return shown, nil
+}
+
+// From returns the full second that is at least as much before the change, or 0.
+func (s *Shown) From(before time.Duration) virtual.Time {
+	return virtual.At(max(0, s.Change.Offset()-before).Truncate(time.Second))
+}
+
+func (w *workload) object() Object {
+	return Object{"Deployment", w.spec.Namespace, w.spec.Name, w.file, w.node.Pos.Line}
+}
+
+func (w *workload) title() string {
+	return manifests.Title("Deployment", w.spec.Namespace, w.spec.Name)
 }

@@ -1,24 +1,32 @@
 package rollout
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/podutil"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/scenarios/program"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/workloads"
 	"probesim.dev/internal/world/apiserver/admission"
+	"probesim.dev/internal/world/router"
 )
 
 // MaxReplicas is the greatest number of pods that a rollout is simulated for. The number of lost
@@ -141,7 +149,7 @@ func (r *reader) check(from []*workload) {
 				Errorf("no earlier ReplicaSet is kept, so there is none to go back to")
 		}
 		r.findOld(w, from)
-		w.notes = notSimulated(w)
+		w.notSimulated()
 		r.warn(w)
 	}
 	if len(r.refused) == 0 && !slices.ContainsFunc(r.workloads, func(w *workload) bool { return len(w.targets) == 0 }) {
@@ -320,4 +328,422 @@ func sleepOf(c *v1.Container) (time.Duration, bool) {
 		return program.SleepOf(hook.Exec.Command)
 	}
 	return 0, false
+}
+
+// ErrNoService is the error of Options.Service that no Deployment has.
+var ErrNoService = errors.New("there is no Service")
+
+// ErrNoDeployment is the error of files without a Deployment.
+var ErrNoDeployment = errors.New("there is no Deployment")
+
+// chooses reports whether a Deployment has the name of the options, if there is one.
+func (o *Options) chooses(w *workload) bool {
+	return o.Workload == "" || o.Workload == w.spec.Name || o.Workload == w.spec.Namespace+"/"+w.spec.Name
+}
+
+// only leaves out the Deployments with another name than that of the options.
+func (o *Options) only(list []*workload) ([]*workload, error) {
+	var names []string
+	chosen := slices.DeleteFunc(slices.Clone(list), func(w *workload) bool {
+		names = append(names, w.spec.Name)
+		return !o.chooses(w)
+	})
+	if len(chosen) == 0 {
+		_, name, _ := strings.Cut("/"+o.Workload, "/")
+		return nil, fmt.Errorf("%w %s%s; there are: %s", ErrNoDeployment, strict.Quote(o.Workload),
+			strict.DidYouMean(name, names), printable.Few(names))
+	}
+	return chosen, nil
+}
+
+// behind leaves out the Deployments whose pods the Service of the options does not select.
+func (o *Options) behind(list []*workload) ([]*workload, error) {
+	if o.Service == "" {
+		return list, nil
+	}
+	var names []string
+	chosen := slices.DeleteFunc(slices.Clone(list), func(w *workload) bool {
+		names = append(names, w.services...)
+		return len(w.counted()) == 0
+	})
+	switch {
+	case len(chosen) > 0:
+		return chosen, nil
+	case len(names) == 0:
+		return nil, fmt.Errorf("%w %s: no Service in the files selects pods of a Deployment", ErrNoService,
+			strict.Quote(o.Service))
+	}
+	return nil, fmt.Errorf("%w %s%s; there are: %s", ErrNoService, strict.Quote(o.Service),
+		strict.DidYouMean(o.Service, names), printable.Few(names))
+}
+
+// target is a Service, and the container that serves its requests.
+type target struct {
+	*v1.Service
+	container string
+	counted   bool // its requests are
+}
+
+func (t *target) name() string   { return t.Namespace + "/" + t.Name }
+func (t *target) headless() bool { return t.Spec.ClusterIP == v1.ClusterIPNone }
+
+// service is a Service of the manifests.
+type service struct {
+	*v1.Service
+	node *strict.Node
+	used bool
+}
+
+// addService adds a Service, or reports that its file has one of its name before.
+func (r *reader) addService(s *service) {
+	i := slices.IndexFunc(r.services, func(o *service) bool {
+		return o.Name == s.Name && o.Namespace == s.Namespace && o.node.Pos.File == s.node.Pos.File
+	})
+	if i < 0 {
+		r.services = append(r.services, s)
+		return
+	}
+	s.node.Find("metadata.name").Errorf("the Service %s is already defined in line %d", s.Name,
+		r.services[i].node.Pos.Line)
+}
+
+// selectsNothing reports a Service without pods. A namespace that only one of two manifests has is
+// easy to miss.
+func (r *reader) selectsNothing(s *service) {
+	for _, w := range r.workloads {
+		if selects(s.Service, s.Namespace, w.spec.Spec.Template.Labels) {
+			s.node.Find("metadata").Errorf("the Service selects no pod: it is in namespace %s, and Deployment %s is "+
+				"in namespace %s", s.Namespace, w.spec.Name, w.spec.Namespace)
+			return
+		}
+	}
+	s.node.Find("spec.selector").Errorf("the Service selects no pod: no workload in the files has the labels %s",
+		labels.SelectorFromSet(s.Spec.Selector))
+}
+
+// findServices finds the Services of a Deployment, and the containers that serve their requests.
+// Each is counted unless the options name one, but a headless one only without others: kube-proxy
+// has no part in its requests.
+func (r *reader) findServices(w *workload) {
+	containers := w.spec.Spec.Template.Spec.Containers
+	w.main = containers[max(0, slices.IndexFunc(containers, func(c v1.Container) bool {
+		return !workloads.IsProxy(&c)
+	}))].Name
+	for _, s := range r.services {
+		if !selects(s.Service, w.spec.Namespace, w.spec.Spec.Template.Labels) {
+			continue
+		}
+		if s.Spec.Type == v1.ServiceTypeExternalName {
+			w.note("requests to Service %s, which is of type ExternalName and has no endpoints", s.Name)
+			continue
+		}
+		s.used, w.services = true, append(w.services, s.Name)
+		w.targets = append(w.targets, target{Service: s.Service, container: w.containerOf(s),
+			counted: r.o.Service == "" || r.o.Service == s.Name})
+	}
+	others := slices.ContainsFunc(w.targets, func(t target) bool { return t.counted && !t.headless() })
+	w.targets = slices.DeleteFunc(w.targets, func(t target) bool {
+		if t.headless() && others && t.counted {
+			w.notes = append(w.notes, "requests to headless Service "+t.Name)
+		}
+		return t.headless() && (others || !t.counted)
+	})
+	for _, t := range w.counted() {
+		for _, o := range r.workloads {
+			if o != w && selects(t.Service, o.spec.Namespace, o.spec.Spec.Template.Labels) {
+				w.note("Deployment %s, which gets a part of the requests to Service %s", o.spec.Name, t.Name)
+			}
+		}
+	}
+}
+
+// counted returns the Services whose requests are counted.
+func (w *workload) counted() (list []*target) {
+	for i := range w.targets {
+		if w.targets[i].counted {
+			list = append(list, &w.targets[i])
+		}
+	}
+	return list
+}
+
+// serve returns the containers that serve the requests that are counted: at least one, also without
+// a Service.
+func (w *workload) serve() (list []string) {
+	for _, t := range w.counted() {
+		if !slices.Contains(list, t.container) {
+			list = append(list, t.container)
+		}
+	}
+	if len(list) == 0 {
+		list = []string{w.main}
+	}
+	return list
+}
+
+// serves reports whether a container serves requests, also of Services that are not counted.
+func (w *workload) serves(container string) bool {
+	return len(w.targets) == 0 && container == w.main || slices.ContainsFunc(w.targets,
+		func(t target) bool { return t.container == container })
+}
+
+// selects reports whether a Service selects pods with some labels.
+func selects(s *v1.Service, namespace string, of map[string]string) bool {
+	return len(s.Spec.Selector) > 0 && s.Namespace == namespace &&
+		labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(of))
+}
+
+// containerOf returns the container that the first port of a Service leads to, or the main one.
+func (w *workload) containerOf(s *service) string {
+	if len(s.Spec.Ports) == 0 {
+		return w.main
+	}
+	port := s.Spec.Ports[0].TargetPort
+	has := func(c v1.Container) bool {
+		return slices.ContainsFunc(c.Ports, func(p v1.ContainerPort) bool {
+			return port.Type == intstr.String && p.Name == port.StrVal ||
+				port.Type == intstr.Int && p.ContainerPort == port.IntVal
+		})
+	}
+	pod := &w.spec.Spec.Template.Spec
+	if i := slices.IndexFunc(pod.Containers, has); i >= 0 {
+		return pod.Containers[i].Name
+	}
+	if i := slices.IndexFunc(pod.InitContainers, has); i >= 0 {
+		w.note("Service %s leads to the sidecar %s, which gets SIGTERM only when the "+
+			"other containers have ended", s.Name, pod.InitContainers[i].Name)
+	} else if port.Type == intstr.String {
+		s.node.Find("spec.ports[0].targetPort").
+			Errorf("no container of Deployment %s has a port of the name %s, so the Service has no endpoints for it",
+				w.spec.Name, strict.Quote(port.StrVal))
+	} else if len(pod.Containers) > 1 && port.IntVal != 0 {
+		w.note("which container listens at port %d of Service %s: none has it among "+
+			"its ports, and %s is taken", port.IntVal, s.Name, w.main)
+	}
+	return w.main
+}
+
+// front is an object of the files through which requests from outside come to Services.
+type front struct {
+	kind, namespace, name string
+	at                    strict.Pos
+	services              []string // their names
+	class                 string
+	gateways              []string // of a route, whose class counts
+	annotations           map[string]string
+}
+
+// String names the object for people.
+func (f *front) String() string {
+	return fmt.Sprintf("%s %s (%s:%d)", f.kind, f.name, f.at.File, f.at.Line)
+}
+
+// controllers are the classes of IngressClasses, by the controller that an object in the files
+// names.
+var controllers = map[string]string{
+	"k8s.io/ingress-nginx": "nginx", "traefik.io/ingress-controller": "traefik", "ingress.k8s.aws/alb": "alb",
+}
+
+// route is what counts of an HTTPRoute, a GRPCRoute, a TCPRoute or a TLSRoute, and gateway of a
+// Gateway (gateway.networking.k8s.io/v1).
+type (
+	route struct {
+		metav1.ObjectMeta `json:"metadata"`
+		Spec              struct {
+			ParentRefs []struct{ Name string }
+			Rules      []struct{ BackendRefs []struct{ Kind, Name string } }
+		}
+	}
+	gateway struct {
+		metav1.ObjectMeta `json:"metadata"`
+		Spec              struct{ GatewayClassName string }
+	}
+)
+
+// fronts are the objects in front of Services.
+type fronts struct {
+	list     []*front
+	gateways map[string]string // classes by namespace/name
+	classes  map[string]string // of Ingresses, by the name of an IngressClass
+}
+
+// read adds the objects of a file.
+func (f *fronts) read(objects *manifests.Objects) {
+	if f.gateways == nil {
+		f.gateways, f.classes = map[string]string{}, map[string]string{}
+	}
+	for _, c := range readAll[networkingv1.IngressClass](objects.OfKind("networking.k8s.io/v1", "IngressClass")) {
+		f.classes[c.Name] = controllers[c.Spec.Controller]
+	}
+	for _, n := range objects.OfKind("networking.k8s.io/v1", "Ingress") {
+		f.addIngress(n)
+	}
+	for _, version := range []string{"v1", "v1beta1", "v1alpha2", "v1alpha3"} {
+		group := "gateway.networking.k8s.io/" + version
+		for _, g := range readAll[gateway](objects.OfKind(group, "Gateway")) {
+			f.gateways[namespaceOf(g.Namespace)+"/"+g.Name] = g.Spec.GatewayClassName
+		}
+		for _, kind := range []string{"HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute"} {
+			for _, n := range objects.OfKind(group, kind) {
+				f.addRoute(kind, n)
+			}
+		}
+	}
+}
+
+func namespaceOf(name string) string { return cmp.Or(name, metav1.NamespaceDefault) }
+
+// addIngress adds an Ingress.
+func (f *fronts) addIngress(n *strict.Node) {
+	var i networkingv1.Ingress
+	if json.Unmarshal(n.JSON(), &i) != nil {
+		return
+	}
+	own := &front{kind: "Ingress", namespace: namespaceOf(i.Namespace), name: i.Name, at: n.Pos,
+		class: i.Annotations["kubernetes.io/ingress.class"], annotations: i.Annotations}
+	if i.Spec.IngressClassName != nil {
+		own.class = *i.Spec.IngressClassName
+	}
+	add := func(b *networkingv1.IngressBackend) {
+		if b != nil && b.Service != nil {
+			own.services = append(own.services, b.Service.Name)
+		}
+	}
+	add(i.Spec.DefaultBackend)
+	for _, rule := range i.Spec.Rules {
+		if rule.HTTP != nil {
+			for j := range rule.HTTP.Paths {
+				add(&rule.HTTP.Paths[j].Backend)
+			}
+		}
+	}
+	f.list = append(f.list, own)
+}
+
+// addRoute adds a route of the Gateway API.
+func (f *fronts) addRoute(kind string, n *strict.Node) {
+	var r route
+	if json.Unmarshal(n.JSON(), &r) != nil {
+		return
+	}
+	own := &front{kind: kind, namespace: namespaceOf(r.Namespace), name: r.Name, at: n.Pos, annotations: r.Annotations}
+	for _, p := range r.Spec.ParentRefs {
+		own.gateways = append(own.gateways, own.namespace+"/"+p.Name)
+	}
+	for _, rule := range r.Spec.Rules {
+		for _, b := range rule.BackendRefs {
+			if b.Kind == "" || b.Kind == "Service" {
+				own.services = append(own.services, b.Name)
+			}
+		}
+	}
+	f.list = append(f.list, own)
+}
+
+// way is how requests come to a Deployment: through a router, or through something that is not
+// simulated.
+type way struct {
+	of      string   // the object, for people
+	router  string   // empty: it is not simulated
+	because []string // what in the object says so
+}
+
+// ways returns the ways to the Services of a Deployment from outside, without those that are
+// kube-proxy's.
+func (f *fronts) ways(w *workload) (list []way) {
+	for _, t := range w.counted() {
+		if own, is := balancerOf(t.Service); is {
+			list = append(list, own)
+		}
+		for _, in := range f.list {
+			if in.namespace == namespaceOf(t.Namespace) && slices.Contains(in.services, t.Name) {
+				list = append(list, f.through(in, t.Service))
+			}
+		}
+	}
+	return list
+}
+
+// through returns the way that an object in front of a Service makes.
+func (f *fronts) through(in *front, s *v1.Service) way {
+	class, to := in.class, way{of: in.String()}
+	if len(in.gateways) > 0 {
+		class = f.gateways[in.gateways[0]]
+	}
+	if class != "" {
+		to.because = []string{"class " + class}
+	}
+	if c := f.classes[class]; c != "" {
+		class = c
+	}
+	nodes := func(because string) {
+		to.router, to.because = router.KubeProxy, append(to.because, because)
+	}
+	says := func(on map[string]string, key, value string) bool { return strings.EqualFold(on[key], value) }
+	switch {
+	case class == "nginx" && len(in.gateways) == 0:
+		to.router = "ingress-nginx"
+		if says(in.annotations, "nginx.ingress.kubernetes.io/service-upstream", "true") {
+			nodes("service-upstream")
+		}
+	case class == "traefik":
+		to.router = "traefik"
+		if says(s.Annotations, "traefik.ingress.kubernetes.io/service.nativelb", "true") {
+			nodes("nativelb")
+		}
+	case class == "alb":
+		const key = "alb.ingress.kubernetes.io/target-type"
+		if says(s.Annotations, key, "ip") || s.Annotations[key] == "" && says(in.annotations, key, "ip") {
+			to.router, to.because = "alb-ip", append(to.because, "target-type ip")
+		} else {
+			nodes("target-type instance, so its targets are nodes")
+		}
+	case class == "gce", class == "gce-internal", strings.HasPrefix(class, "gke-l7"):
+		to.router = "neg"
+		if strings.Contains(strings.ReplaceAll(s.Annotations["cloud.google.com/neg"], " ", ""), `"ingress":false`) {
+			nodes("without network endpoint groups, so its targets are nodes")
+		}
+	case class == "" && len(in.gateways) > 0:
+		to.because = []string{"its Gateway is not in the files"}
+	case class == "":
+		to.because = []string{"it names no class, so the default one of the cluster counts"}
+	}
+	return to
+}
+
+// balancerOf returns the way through the load balancer of a Service, if it is not kube-proxy's.
+func balancerOf(s *v1.Service) (way, bool) {
+	if s.Spec.Type != v1.ServiceTypeLoadBalancer {
+		return way{}, false
+	}
+	const aws = "service.beta.kubernetes.io/aws-load-balancer-"
+	if s.Annotations[aws+"nlb-target-type"] == "ip" || s.Annotations[aws+"type"] == "nlb-ip" {
+		return way{"Service " + s.Name, "nlb-ip", []string{"type LoadBalancer, an NLB with IP targets"}}, true
+	}
+	return way{}, false
+}
+
+// findWay chooses the router of a Deployment: that of the options, or the slowest one that the
+// files put in front, or kube-proxy. It doubts the ways that are not simulated.
+func (r *reader) findWay(w *workload) {
+	w.router = Router{Name: r.o.Router}
+	if r.o.Router != "" {
+		return
+	}
+	w.router.Name = router.KubeProxy
+	slowest, ways := time.Duration(0), r.fronts.ways(w)
+	for _, way := range ways {
+		lb, _ := router.NamedLoadBalancer(way.router)
+		if takes := lb.RemoveMost + lb.MinSync; way.router != "" && (slowest == 0 || takes > slowest) {
+			slowest = takes
+			w.router = Router{Name: way.router, From: way.of, Because: strings.Join(way.because, ", ")}
+		}
+	}
+	for _, way := range ways {
+		if way.router == "" {
+			w.doubt("%s is in front, and how long it takes to follow the pods is not known: %s. The figures are those "+
+				"of %s. If you have measured it, say --router 'gateway: add 5s, remove 5s'.", way.of,
+				strings.Join(way.because, ", "), w.router.Name)
+		}
+	}
 }

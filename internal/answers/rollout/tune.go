@@ -2,15 +2,24 @@ package rollout
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"probesim.dev/internal/inplace"
 	"probesim.dev/internal/input"
 	"probesim.dev/internal/require"
+	"probesim.dev/internal/scenarios/manifests"
+	"probesim.dev/internal/workloads"
+	"probesim.dev/internal/world/apiserver/admission"
 )
 
 // Tune finds the least change of each Deployment with which runs meet the requirements of the
@@ -284,7 +293,7 @@ func (x *tuner) result(found *trial) (*Tuned, error) {
 	if err != nil || !t.Met || len(t.Changes) == 0 {
 		return t, err
 	}
-	if t.Patch, err = patchBetween(w.spec, found.w.spec); err == nil {
+	if t.Patch, err = admission.Diff(w.spec, found.w.spec); err == nil {
 		t.Patch, err = withoutDirectives(t.Patch)
 	}
 	return t, err
@@ -321,4 +330,146 @@ func (t *trial) note(o *Options) string {
 	default:
 		return "It loses nothing in these runs. A rule says that a preStop sleep of " + text + " is always enough."
 	}
+}
+
+// Tuning is the result of a search for changes that meet requirements. Its JSON is stable: fields
+// are only added.
+type Tuning struct {
+	Setting
+	Workloads []Tuned `json:"workloads"`
+}
+
+// Tuned is the result for a Deployment.
+type Tuned struct {
+	Object
+	Router Router `json:"router"`
+	// Met reports whether the changes meet all requirements. Without it they are those that come
+	// closest, if there are any.
+	Met          bool          `json:"met"`
+	Changes      []FieldChange `json:"changes"`
+	Requirements []TunedRow    `json:"requirements"`
+	Runs         int           `json:"runs"` // with the changes
+	// Takes are the seconds that the rollout takes in the median; nil: it does not complete.
+	Takes *BeforeAfter `json:"takes,omitempty"`
+	Note  string       `json:"note,omitempty"`
+	// Patch is a strategic merge patch, in JSON.
+	Patch json.RawMessage `json:"patch,omitempty"`
+	// Worst are the worst runs before and with the changes, with Options.Keep.
+	Worst []*Shown `json:"-"`
+}
+
+// FieldChange is a field of the Deployment that changes.
+type FieldChange struct {
+	Field  string `json:"field"`
+	Line   int    `json:"line"`
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+// BeforeAfter is a figure before and after the changes.
+type BeforeAfter struct {
+	Before float64 `json:"before"`
+	After  float64 `json:"after"`
+}
+
+// TunedRow is a requirement before and after the changes.
+type TunedRow struct {
+	Requirement string        `json:"requirement"`
+	Before      *Verification `json:"before"`
+	After       *Verification `json:"after"`
+}
+
+// Edit returns a file of manifests with the changes of its Deployments made in place, as
+// workloads.Edit does.
+func (t *Tuning) Edit(f input.File) (edited []byte, comments []inplace.Comment, err error) {
+	return workloads.Edit(f, func(m *manifests.Object) map[string]any {
+		i := slices.IndexFunc(t.Workloads,
+			func(w Tuned) bool { return w.File == f.Name && w.Line == m.Node.Pos.Line && w.Name == m.Name })
+		if i < 0 {
+			return nil
+		}
+		return t.Workloads[i].Fields()
+	})
+}
+
+// Fields returns the fields of the patch, or nil. Numbers stay whole.
+func (t *Tuned) Fields() (fields map[string]any) {
+	_ = utiljson.Unmarshal(t.Patch, &fields) // no patch has no fields
+	return fields
+}
+
+// Met reports whether the requirements of all Deployments are met.
+func (t *Tuning) Met() bool {
+	return !slices.ContainsFunc(t.Workloads, func(w Tuned) bool { return !w.Met })
+}
+
+// changes lists the fields in which a Deployment differs.
+func (x *tuner) changes(to *workload) []FieldChange {
+	list := []FieldChange{}
+	add := func(field, before, after string) {
+		if before != after {
+			list = append(list, FieldChange{field, x.w.node.Find(field).Pos.Line, before, after})
+		}
+	}
+	was, is := &x.w.spec.Spec, &to.spec.Spec
+	for i := range was.Template.Spec.Containers {
+		before, after := &was.Template.Spec.Containers[i], &is.Template.Spec.Containers[i]
+		add(x.w.path(before.Name, "lifecycle.preStop"), hookText(before), hookText(after))
+		add(x.w.path(before.Name, "readinessProbe"), probeText(before.ReadinessProbe), probeText(after.ReadinessProbe))
+	}
+	add("spec.template.spec.terminationGracePeriodSeconds",
+		fmt.Sprint(*was.Template.Spec.TerminationGracePeriodSeconds),
+		fmt.Sprint(*is.Template.Spec.TerminationGracePeriodSeconds))
+	add("spec.minReadySeconds", fmt.Sprint(was.MinReadySeconds), fmt.Sprint(is.MinReadySeconds))
+	add("spec.strategy.type", string(was.Strategy.Type), string(is.Strategy.Type))
+	surge, unavailable := x.w.fenceposts()
+	more, fewer := to.fenceposts()
+	add("spec.strategy.rollingUpdate.maxSurge", fmt.Sprint(surge), fmt.Sprint(more))
+	add("spec.strategy.rollingUpdate.maxUnavailable", fmt.Sprint(unavailable), fmt.Sprint(fewer))
+	return list
+}
+
+func hookText(c *v1.Container) string {
+	switch {
+	case c.Lifecycle == nil || c.Lifecycle.PreStop == nil:
+		return "none"
+	case c.Lifecycle.PreStop.Exec != nil:
+		return fmt.Sprintf("{exec: {command: [%s]}}", strings.Join(c.Lifecycle.PreStop.Exec.Command, ", "))
+	case c.Lifecycle.PreStop.Sleep != nil:
+		return fmt.Sprintf("{sleep: {seconds: %d}}", c.Lifecycle.PreStop.Sleep.Seconds)
+	}
+	return "another hook"
+}
+
+func probeText(p *v1.Probe) string {
+	if p == nil {
+		return "none"
+	}
+	return workloads.Describe(p)
+}
+
+// withoutDirectives leaves out of a patch what it does not need: the order of lists, and the keys
+// of the strategy, which only get more.
+func withoutDirectives(patch []byte) ([]byte, error) {
+	var value any
+	if err := json.Unmarshal(patch, &value); err != nil {
+		return nil, err
+	}
+	var clean func(any)
+	clean = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for _, key := range slices.Sorted(maps.Keys(v)) {
+				if clean(v[key]); strings.HasPrefix(key, "$setElementOrder/") || key == "$retainKeys" {
+					delete(v, key)
+				}
+			}
+		case []any:
+			for _, x := range v {
+				clean(x)
+			}
+		}
+	}
+	clean(value)
+	return json.Marshal(value)
 }

@@ -3,8 +3,10 @@ package tune
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -279,4 +281,206 @@ func (r *Report) of(file string, line int, name string) *Workload {
 		return nil
 	}
 	return &r.Workloads[i]
+}
+
+// subject is a container whose rows to compute with other settings of its probes.
+type subject struct {
+	versions []*bounds.Container // in each version of Kubernetes
+	now      setting             // of the manifest, without the probes that can never run
+	old      setting             // the same with an added readiness probe: a search begins with it
+	added    [fields]int32       // a startup probe that a search can add
+	start    time.Duration       // the longest start, if it is known
+	settings int                 // number of rows that were computed
+	cautious bool                // a search leaves out settings that check warns of, unless the old one is so
+}
+
+// newSubject returns the container of a task. The text says why none of some rows has a meaning, if
+// a probe can never run.
+func (x *task) newSubject(rows []check.RowID, o *check.Options) (s *subject, broken string, err error) {
+	pod, spec := x.pod, x.spec
+	s = &subject{now: settingOf(spec)}
+	if x.readiness != nil {
+		pod = pod.DeepCopy()
+		spec = podutil.Find(pod, spec.Name)
+		spec.ReadinessProbe = x.readiness
+	}
+	s.old = settingOf(spec)
+	if liveness := spec.LivenessProbe; liveness != nil {
+		s.added = settingOf(&v1.Container{StartupProbe: check.StartupLike(liveness)})[startup]
+	}
+	if x.start != nil {
+		s.start = x.start.Max
+	}
+	for _, p := range o.Profiles {
+		admitted, err := check.Admit(pod, p)
+		if err != nil {
+			return nil, "", err
+		}
+		b, err := admitted.Bounds(spec.Name, o.Nodes)
+		if err != nil {
+			return nil, "", err
+		}
+		if broken := admitted.Broken(spec.Name, rows); broken != "" {
+			return nil, broken, nil
+		}
+		for k, row := range [kinds]check.RowID{liveness: check.Detect, readiness: check.Unready} {
+			if row != "" && admitted.Broken(spec.Name, []check.RowID{row}) != "" {
+				s.old[k], s.now[k] = [fields]int32{}, [fields]int32{}
+			}
+		}
+		s.versions = append(s.versions, b)
+	}
+	return s, "", nil
+}
+
+// values returns the values of a row with a setting, in all cases and versions: none if the
+// container does not have the row.
+func (s *subject) values(x setting, row check.RowID) (all []check.Value) {
+	s.settings++
+	for _, v := range s.versions {
+		var own [kinds]*v1.Probe
+		for k := range kinds {
+			own[k] = x.probe(k, v.Probe(types[k]), v.Probe(trace.Liveness))
+		}
+		all = append(all, check.Values(v.With(own[startup], own[liveness], own[readiness]), row, s.start)...)
+	}
+	return all
+}
+
+// margin returns by how much a setting meets a requirement, or misses it. It is bounds.Never if
+// nothing limits what must be possible.
+func (s *subject) margin(x setting, q check.Requirement) time.Duration {
+	found := s.values(x, q.Row)
+	if len(found) == 0 {
+		return bounds.Never
+	}
+	m, _ := q.Margin(found)
+	return m
+}
+
+func (s *subject) meets(x setting, list check.Requirements) bool {
+	for _, q := range list {
+		if s.margin(x, q) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// guaranteed returns the limit that always holds, or the worst time. Without a readiness and a
+// startup probe, a container is ready at once. Without the probe of another row, nothing ever
+// happens.
+func (s *subject) guaranteed(x setting, row check.RowID) value.Seconds {
+	found := s.values(x, row)
+	switch {
+	case len(found) == 0 && row == check.Ready:
+		return 0
+	case len(found) == 0:
+		return value.Seconds(bounds.Never)
+	}
+	return value.Seconds(row.End(row.Worst(found).Range))
+}
+
+// podGrace returns the grace period of the pod, in seconds.
+func (s *subject) podGrace() int64 { return *s.versions[0].Pod().Spec.TerminationGracePeriodSeconds }
+
+// readinessFor returns a readiness probe with which a container that has none gets a row, or nil.
+// It asks what the liveness or the startup probe asks, or else whether the first port accepts
+// connections.
+func readinessFor(c *v1.Container, row check.RowID) *v1.Probe {
+	if c.ReadinessProbe != nil || decides(settingOf(c), row) || !slices.Contains(row.Probes(), trace.Readiness) {
+		return nil
+	}
+	added := v1.Probe{PeriodSeconds: 10, TimeoutSeconds: 1, FailureThreshold: 3, SuccessThreshold: 1}
+	for _, like := range []*v1.Probe{c.LivenessProbe, c.StartupProbe} {
+		if like != nil {
+			added.ProbeHandler, added.TimeoutSeconds = like.ProbeHandler, max(1, like.TimeoutSeconds)
+			return &added
+		}
+	}
+	for _, port := range c.Ports {
+		if port.Protocol == v1.ProtocolTCP || port.Protocol == "" {
+			added.TCPSocket = &v1.TCPSocketAction{}
+			added.TCPSocket.Port.IntVal = port.ContainerPort
+			return &added
+		}
+	}
+	return nil
+}
+
+// Grace is a change of the grace period of a pod: all programs exit by themselves when the pod is
+// deleted.
+type Grace struct {
+	Field  string `json:"field"` // of the pod
+	Before int64  `json:"before"`
+	After  int64  `json:"after"`
+	// Container is the one of those without enough time that takes the longest, Stop how long it
+	// takes after SIGTERM, and Left the time that it has between SIGTERM and SIGKILL.
+	Container string        `json:"container"`
+	Stop      value.Seconds `json:"stop"`
+	Left      value.Seconds `json:"left"`
+}
+
+// graceField is the field of a pod, and of the liveness probe.
+const graceField = "terminationGracePeriodSeconds"
+
+func (g *Grace) String() string {
+	return fmt.Sprintf("%s: %d -> %d", graceField, g.Before, g.After)
+}
+
+// Why says for people what the change is good for.
+func (g *Grace) Why() string {
+	return fmt.Sprintf("%s takes up to %s to exit after SIGTERM: SIGKILL comes after %s.", g.Container,
+		check.FormatUp(g.Stop), check.FormatDown(g.Left))
+}
+
+// grace returns the grace period with which all programs of a pod exit by themselves, in all
+// versions, or nil if they do already.
+func (t *Tuner) grace(w *manifests.Workload, terms *check.Terms) (*Grace, error) {
+	g := &Grace{Field: "spec." + graceField}
+	pod := w.Pod.DeepCopy()
+	for range 3 { // a greater one can let the stop signal of a sidecar come later
+		need := int64(0)
+		for _, p := range t.options.Profiles {
+			admitted, err := check.Admit(pod, p)
+			if err != nil {
+				return nil, err
+			}
+			now := *admitted.Pod.Spec.TerminationGracePeriodSeconds
+			if g.After == 0 {
+				g.Before, g.After = now, now
+			}
+			for c := range podutil.Containers(&admitted.Pod.Spec) {
+				stop := terms.Stop(c.Name)
+				if stop == nil {
+					continue
+				}
+				d := admitted.Deleted(c.Name, t.options.Nodes, terms)
+				left := d.SIGKILL - d.SIGTERM
+				if least := math.Ceil((time.Duration(d.SIGTERM) + more(stop.Max, t.Margin)).Seconds()); left <
+					value.Seconds(stop.Max+check.StopMargin) {
+					if need = max(need, int64(least)); value.Seconds(stop.Max) > g.Stop {
+						g.Container, g.Stop = c.Name, value.Seconds(stop.Max)
+					}
+				}
+				if c.Name == g.Container {
+					g.Left = left
+				}
+			}
+		}
+		switch {
+		case need == 0 && g.After == g.Before:
+			return nil, nil
+		case need == 0:
+			return g, nil
+		}
+		g.After = need
+		pod.Spec.TerminationGracePeriodSeconds = &need
+	}
+	return nil, fmt.Errorf("no %s was found with which the programs exit in time", graceField)
+}
+
+// more returns how long a program needs to stop, with a margin.
+func more(d time.Duration, margin float64) time.Duration {
+	return d + max(time.Duration(float64(d)*margin), check.StopMargin)
 }

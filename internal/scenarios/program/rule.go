@@ -120,7 +120,7 @@ func (b *behavior) checkEffect(r *format.Rule, n *strict.Node) {
 func (b *behavior) checkProbes(r *format.Rule, n *strict.Node) {
 	fields := printable.Words(podutil.Probes(b.Container), func(p podutil.Probe) string { return p.Field })
 	for _, key := range format.ProbeKeys {
-		n.Field(key).ErrorIf(n.Field(key).Written() && podutil.ProbeNamed(b.Container, key) == nil,
+		n.Field(key).ErrorIf(n.Field(key).Written() && podutil.ProbeOf(b.Container, key) == nil,
 			"the container %s has no %sProbe%s", b.Spec.Name, key, strict.ThereAre(fields))
 	}
 	answersOthers := slices.Contains(b.Agents.Answer, b.Spec.Name)

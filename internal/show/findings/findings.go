@@ -100,12 +100,22 @@ type Finding struct {
 	Known        string // why it does not count, or empty. Only SARIF has such findings.
 }
 
+// Add adds a finding that is about the whole case.
+func (c *Case) Add(rule string, level Level, message string, fails bool) {
+	c.Findings = append(c.Findings,
+		Finding{Rule: rule, Level: level, File: c.File, Line: c.Line, Title: c.Name, Message: message, Fails: fails})
+}
+
+// Unmet is the rule of the findings that Require adds.
+var Unmet = Rule{ID: "requirement", Text: "A requirement is not met.",
+	Help: "The value misses what --require or the annotation probesim.dev/require says."}
+
 // Require adds the case of a requirement on something with a title. The finding counts unless the
 // requirement is met.
 func (l *List) Require(f Finding, requirement string, met bool) {
 	c := Case{Name: f.Title + ": " + requirement, File: f.File, Line: f.Line}
 	if !met {
-		f.Rule, f.Level, f.Title, f.Fails = "requirement", Error, f.Title+": a requirement is not met", true
+		f.Rule, f.Level, f.Title, f.Fails = Unmet.ID, Error, f.Title+": a requirement is not met", true
 		c.Findings = []Finding{f}
 	}
 	l.Cases = append(l.Cases, c)

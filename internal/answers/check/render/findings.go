@@ -1,18 +1,21 @@
 package render
 
 import (
+	"slices"
 	"strings"
 
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/internal/show/findings"
+	"probesim.dev/kube/profile"
+	"probesim.dev/scenarios/plan"
 )
 
 // The rules besides those of findings: requirements that are not met, annotations that differ from
 // the command line, workloads without a readiness probe, and pod templates that are not checked.
 const (
-	requirementRule = "requirement"
-	readinessRule   = "readiness-missing"
-	notCheckedRule  = "not-checked"
+	readinessRule  = "readiness-missing"
+	notCheckedRule = "not-checked"
 )
 
 // rules are the rules of Findings.
@@ -22,8 +25,7 @@ func rules() (list []findings.Rule) {
 			Page: "docs/findings.html#" + string(rule.ID), Joined: rule.ID == check.NoProbes})
 	}
 	return append(list,
-		findings.Rule{ID: requirementRule, Text: "A requirement is not met.",
-			Help: "The value of the row misses what --require or the annotation probesim.dev/require says."},
+		findings.Unmet,
 		findings.Rule{ID: readinessRule, Joined: true, Text: "No container of the workload has a readiness probe.",
 			Help: "The pods are Ready as soon as they run, and get traffic before their program is up."},
 		findings.Rule{ID: notCheckedRule, Text: "An object with a pod template is not checked.",
@@ -40,9 +42,7 @@ func Findings(r *check.Report, failOn check.Severity) *findings.List {
 		title := w.Title()
 		own := findings.Case{Name: title, File: w.File, Line: w.Line, Problem: w.Problem}
 		if w.NoReadiness && !saysUnready(w) {
-			own.Findings = append(own.Findings,
-				findings.Finding{Rule: readinessRule, Level: findings.Note, File: w.File, Line: w.Line, Title: title,
-					Message: unreadyWorkload(w, false)})
+			own.Add(readinessRule, findings.Note, unreadyWorkload(w), false)
 		}
 		if len(w.WithoutProbes) > 0 {
 			own.Notes = append(own.Notes, "Without probes: "+strings.Join(w.WithoutProbes, ", "))
@@ -81,10 +81,82 @@ func Findings(r *check.Report, failOn check.Severity) *findings.List {
 		if o.Template == "" {
 			continue
 		}
-		f := findings.Finding{Rule: notCheckedRule, Level: findings.Warning, File: o.File, Line: o.Line,
-			Title: o.Kind + " " + o.Name, Message: NotChecked(o)}
-		list.Cases = append(list.Cases, findings.Case{Name: f.Title, File: o.File, Line: o.Line,
-			Findings: []findings.Finding{f}, Skipped: f.Message})
+		c := findings.Case{Name: o.Kind + " " + o.Name, File: o.File, Line: o.Line, Skipped: NotChecked(o)}
+		c.Add(notCheckedRule, findings.Warning, c.Skipped, false)
+		list.Cases = append(list.Cases, c)
 	}
 	return list
+}
+
+// Command returns the command that shows the run behind a finding, or an empty string if nothing
+// shows it. Where a time is a range, the command makes a hundred runs, each with a time from the
+// range.
+func Command(f *check.Finding) string {
+	if f.NoRun {
+		return ""
+	}
+	if len(f.Versions) > 0 {
+		var commands []string
+		for _, v := range f.Versions {
+			words := "probesim check " + path(f.File) + " --kubernetes " + v + delays(f.Delays, typical)
+			if f.Start != "" {
+				words += " --start " + f.Start
+			}
+			commands = append(commands, words)
+		}
+		return strings.Join(commands, "; ")
+	}
+	seeds := slices.ContainsFunc(f.App, func(app string) bool { return strings.Contains(app, "..") })
+	return runCommand(f.File, f.App, seeds, f.Kubernetes, f.Delays)
+}
+
+// RequirementCommand returns the command with runs that show why a requirement is not met, or an
+// empty string if it is met or no run shows it.
+func RequirementCommand(v *check.Verification) string {
+	if v.Met || v.Value == nil {
+		return ""
+	}
+	return runCommand(v.File, v.App, true, v.Kubernetes, v.Delays)
+}
+
+// runCommand returns the command that runs a file with what happens to its programs.
+func runCommand(file string, apps []string, seeds bool, kubernetes, nodes string) string {
+	words := []string{"probesim run", path(file)}
+	for _, app := range apps {
+		words = append(words, "--app", simulate.Quote(app))
+	}
+	if seeds {
+		words = append(words, "--seed 1..100")
+	}
+	return strings.Join(words, " ") + version(kubernetes) + delays(nodes, fixed)
+}
+
+// path returns a file as a command takes it.
+func path(file string) string {
+	if file == plan.Stdin {
+		return "-"
+	}
+	return simulate.Quote(file)
+}
+
+// The nodes that 'probesim check' and 'probesim run' take without --delays.
+const (
+	typical = "typical"
+	fixed   = "default"
+)
+
+// delays returns the flag for nodes, or nothing for those that a command takes anyway.
+func delays(nodes, anyway string) string {
+	if nodes == "" || nodes == anyway {
+		return ""
+	}
+	return " --delays " + nodes
+}
+
+// version returns the flag for a version of Kubernetes, or nothing for the newest one.
+func version(kubernetes string) string {
+	if kubernetes == "" || kubernetes == profile.Newest().Version {
+		return ""
+	}
+	return " --kubernetes " + kubernetes
 }

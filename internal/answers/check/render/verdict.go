@@ -1,12 +1,14 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/value"
 )
 
 // Counts says how many findings a report has, and how many requirements are not met.
@@ -57,57 +59,30 @@ func Headline(r *check.Report) string {
 		printable.Count(v.Containers, "container"), counts)
 }
 
-// Unready says which workloads are Ready as soon as they run, in sentences, or returns nothing.
+// Unready says which workloads have no readiness probe, in sentences, or returns nothing.
 func Unready(r *check.Report) []string {
-	v := &r.Verdict
-	n := len(v.NoReadiness)
+	without, n := r.Verdict.NoProbes, len(r.Verdict.NoReadiness)
 	switch {
-	case n == 0:
-		return nil
-	case len(r.Workloads) == 1 && saysUnready(&r.Workloads[0]):
+	case n == 0, len(r.Workloads) == 1 && saysUnready(&r.Workloads[0]):
 		return nil
 	case len(r.Workloads) == 1:
-		return []string{unreadyWorkload(&r.Workloads[0], len(v.NoProbes) == 1)}
+		return []string{unreadyWorkload(&r.Workloads[0])}
 	}
-	their, have := "their", "have"
-	if n == 1 {
-		their, have = "its", "has"
-	}
-	outside, and := "", ""
+	outside, have := "", "have"
 	if slices.ContainsFunc(r.Workloads, func(w check.Workload) bool { return w.NoReadiness && hasReadySidecar(&w) }) {
-		outside, and = " outside sidecars", " and the sidecars are Ready"
+		outside = " outside sidecars"
 	}
-	startup := 0
-	for i := range r.Workloads {
-		if w := &r.Workloads[i]; w.NoReadiness && waitsForStartup(w) {
-			startup++
-		}
+	if n == 1 {
+		have = "has"
 	}
-	run := "they run"
-	switch {
-	case startup == n:
-		run = "their startup probes succeed"
-	case startup > 0:
-		run = fmt.Sprintf("they run (%d: as soon as their startup probes succeed)", startup)
-	}
-	text := []string{fmt.Sprintf("%s %s no readiness probe%s: %s pods are Ready as soon as %s%s. %s",
-		printable.Count(n, "workload"), have, outside, their, run, and, printable.Some(v.NoReadiness, 5))}
-	without := v.NoProbes
-	others := slices.DeleteFunc(slices.Clone(v.NoReadiness),
-		func(name string) bool { return slices.Contains(without, name) })
+	text := []string{fmt.Sprintf("%s %s no readiness probe%s: pods get traffic whether they can serve or not. %s",
+		printable.Count(n, "workload"), have, outside, printable.Some(r.Verdict.NoReadiness, 5))}
 	switch len(without) {
 	case 0:
 	case n:
-		text = append(text, map[bool]string{true: "Its containers have no probes at all (no-probes).",
-			false: "Their containers have no probes at all (no-probes)."}[n == 1])
-	case 1:
-		text = append(text, "One of them has no probes at all (no-probes): "+without[0])
+		text = append(text, "Without any probe (no-probes): all of these")
 	default:
-		names := printable.Some(without, 5)
-		if len(others) < len(without) && len(others) <= 5 {
-			names = "all but " + strings.Join(others, ", ")
-		}
-		text = append(text, fmt.Sprintf("%d of them have no probes at all (no-probes): %s", len(without), names))
+		text = append(text, "Without any probe (no-probes): "+printable.Some(without, 5))
 	}
 	return text
 }
@@ -122,37 +97,21 @@ func has(w *check.Workload, id check.FindingID) bool {
 	})
 }
 
-// unreadyWorkload says that the pods of a workload are Ready although the program need not be up,
-// in a sentence.
-func unreadyWorkload(w *check.Workload, noProbes bool) string {
-	who, what, when := "No container has", "a readiness probe", "it runs"
-	if noProbes {
-		what = "probes"
-	}
-	if waitsForStartup(w) {
-		when = "its startup probe succeeds"
-	}
+// unreadyWorkload says that a workload has no readiness probe, in a sentence.
+func unreadyWorkload(w *check.Workload) string {
+	who := "No container has"
 	if hasReadySidecar(w) {
-		who, when = "Except sidecars, no container has", "its sidecars are"
+		who = "Except sidecars, no container has"
 	}
-	return fmt.Sprintf("%s %s: the pod is Ready as soon as %s.", who, what, when)
-}
-
-// waitsForStartup reports whether an ordinary container has a startup probe.
-func waitsForStartup(w *check.Workload) bool {
-	return slices.ContainsFunc(w.Containers,
-		func(c check.Container) bool { return c.Sidecar == "" && hasProbe(&c, "startup") })
+	return who + " a readiness probe: the pod gets traffic whether it can serve or not."
 }
 
 // hasReadySidecar reports whether a sidecar has a readiness probe.
 func hasReadySidecar(w *check.Workload) bool {
 	return slices.ContainsFunc(w.Containers, func(c check.Container) bool {
-		return c.Sidecar != "" && hasProbe(&c, "readiness")
+		return c.Sidecar != "" &&
+			slices.ContainsFunc(c.Probes, func(p check.Probe) bool { return p.Type == "readiness" })
 	})
-}
-
-func hasProbe(c *check.Container, kind string) bool {
-	return slices.ContainsFunc(c.Probes, func(p check.Probe) bool { return p.Type == kind })
 }
 
 // where returns the place of a group: that of its first container.
@@ -240,4 +199,234 @@ func worth(r *check.Report) (first, others []check.Group) {
 	v := r.Verdict
 	v.Findings = slices.DeleteFunc(slices.Clone(v.Findings), func(g check.Group) bool { return g.ID == check.NoProbes })
 	return v.First(worthFirst)
+}
+
+// measured is a container with what its pods show.
+type measured struct {
+	name string
+	*check.Measured
+}
+
+// Measured says what the pods of the workloads show: how long starts took, which one was closest to
+// a kill, and how often probes killed programs. It returns nothing if nothing is measured.
+func Measured(r *check.Report) (lines []string) {
+	var all []measured
+	for i := range r.Workloads {
+		w := &r.Workloads[i]
+		for k := range w.Containers {
+			c := &w.Containers[k]
+			if c.Measured == nil {
+				continue
+			}
+			name := w.Name
+			switch {
+			case len(r.Workloads) == 1:
+				name = c.Name
+			case len(w.Containers) > 1:
+				name += "/" + c.Name
+			}
+			all = append(all, measured{name, c.Measured})
+		}
+	}
+	if len(r.Workloads) == 1 {
+		for _, m := range all {
+			if text := m.sentence(); text != "" {
+				lines = append(lines, text)
+			}
+		}
+		return lines
+	}
+	return overview(all)
+}
+
+// sentence says what is measured of a container.
+func (m *measured) sentence() string {
+	var parts []string
+	if m.Start != nil {
+		text := fmt.Sprintf("%s: starts measured in %s: %s", m.name, printable.Count(m.Pods, "pod"), m.Start)
+		switch {
+		case !m.Used:
+			text += " (not used: --start or an annotation says how long they take)"
+		case m.Older:
+			text += " (of an older revision; of the newest, none is: " + m.Unknown + ")"
+		}
+		parts = append(parts, text)
+	} else if m.Unknown != "" {
+		parts = append(parts, "no start is measured: "+m.Unknown)
+	}
+	if m.Stop != nil {
+		parts = append(parts, "stops measured: "+m.Stop.String())
+	}
+	if call := m.ClosestCall(); call != "" {
+		parts = append(parts, call)
+	}
+	if text := m.killed(); text != "" {
+		parts = append(parts, text)
+	}
+	if len(parts) > 0 && m.Start == nil {
+		parts[0] = m.name + ": " + parts[0]
+	}
+	return strings.Join(parts, "; ")
+}
+
+// killed says how often the probes killed the container, or how often it started again for a reason
+// that no event tells.
+func (m *measured) killed() string {
+	times := func(n int) string { return printable.Count(n, "time") }
+	switch {
+	case m.Kills > 0 && m.Restarts > m.Kills:
+		return "its probes have killed it " + times(m.Kills) + ", and it restarted " + times(m.Restarts)
+	case m.Kills > 0:
+		return "its probes have killed it " + times(m.Kills)
+	case m.Restarts > 0:
+		return "it restarted " + times(m.Restarts)
+	}
+	return ""
+}
+
+// overview says what is measured of the containers of several workloads.
+func overview(all []measured) (lines []string) {
+	pods, starts, containers := 0, 0, 0
+	var closest *measured
+	var killed []string
+	slices.SortStableFunc(all, func(a, b measured) int {
+		return cmp.Or(cmp.Compare(b.Kills, a.Kills), cmp.Compare(b.Restarts, a.Restarts))
+	})
+	for i := range all {
+		m := &all[i]
+		if m.Start != nil {
+			containers++
+			starts, pods = starts+m.Starts, pods+m.Pods
+		}
+		if m.Start != nil && m.Margin != nil && (closest == nil || *m.Margin < *closest.Margin) {
+			closest = m
+		}
+		if m.Kills > 0 {
+			killed = append(killed, fmt.Sprintf("%s (%d by probes)", m.name, m.Kills))
+		} else if m.Restarts > 0 {
+			killed = append(killed, fmt.Sprintf("%s (%d)", m.name, m.Restarts))
+		}
+	}
+	if containers > 0 {
+		text := fmt.Sprintf("Starts of %s are measured in %d pods.", printable.Count(containers, "container"), pods)
+		if closest != nil {
+			text += " The closest call: " + closest.name + ", " + closest.ClosestCall() + "."
+		}
+		lines = append(lines, text)
+	}
+	if len(killed) > 0 {
+		lines = append(lines, "Restarts: "+printable.Some(killed, 5))
+	}
+	return lines
+}
+
+// youSay is the head of the column with the known starts of a container, or empty.
+func youSay(c *check.Container) string {
+	if c.Start == nil {
+		return ""
+	}
+	if c.Measured != nil && c.Measured.Used {
+		return "measured"
+	}
+	return "you say"
+}
+
+// Fact is something about a container that has no range.
+type Fact struct{ Name, Text string }
+
+// NotAbout says of a sidecar that the command line without its name is not about it, if it says
+// something. Otherwise, it returns an empty string.
+func NotAbout(r *check.Report, w *check.Workload, c *check.Container) string {
+	passedOver := r.Start != nil && c.Start == nil || r.Stop != nil && c.Stop == nil ||
+		slices.ContainsFunc(w.Requirements, func(v check.Verification) bool {
+			return !slices.Contains(v.Containers, c.Name) && !strings.Contains(v.Requirement, "/")
+		})
+	if c.Sidecar == "" || !passedOver {
+		return ""
+	}
+	return fmt.Sprintf("A sidecar (%s): --start, --stop and --require without a name are not about it.", c.Sidecar)
+}
+
+// Facts returns what happens to a container after the deletion of its pod and if it never comes up,
+// when it exits, and the share of the known starts that come up.
+func Facts(c *check.Container) []Fact {
+	var list []Fact
+	if d := c.Deleted; d != nil && d.Condition == "" {
+		list = append(list, Fact{"deleted -> SIGTERM, SIGKILL", check.FormatUp(d.SIGTERM) + ", " +
+			check.FormatUp(d.SIGKILL)})
+	} else if d != nil {
+		list = append(list, Fact{"deleted -> SIGTERM", "from " + check.FormatUp(d.SIGTERM) + ", " + d.Condition},
+			Fact{"deleted -> SIGKILL", check.FormatUp(d.SIGKILL)})
+	}
+	if c.Kill != nil {
+		list = append(list, Fact{"stuck start: killed at the earliest after", c.Kill.String()})
+	}
+	if text := starts(c.Restarts); text != "" {
+		list = append(list, Fact{"stuck start: starts at", text})
+	}
+	if c.Deleted != nil && c.Deleted.Exit != nil {
+		list = append(list, Fact{fmt.Sprintf("deleted -> exit (stop of %s)", c.Stop),
+			check.FormatDown(c.Deleted.Exit.Min) + " - " +
+				check.FormatUp(c.Deleted.Exit.Max)})
+	}
+	if c.StartShare != nil {
+		list = append(list, Fact{fmt.Sprintf("starts of %s that come up", c.Start), check.Percent(*c.StartShare)})
+	}
+	return list
+}
+
+// starts formats the starts of a container that never comes up: the first ones, and the distance
+// between the last ones.
+func starts(times []value.Seconds) string {
+	const shown = 3
+	var texts []string
+	for _, s := range times[:min(shown, len(times))] {
+		texts = append(texts, check.Clock(s))
+	}
+	text := strings.Join(texts, " ")
+	if len(times) <= shown+2 {
+		return text
+	}
+	var distances []value.Seconds
+	for i := len(times) - 3; i < len(times); i++ {
+		distances = append(distances, times[i]-times[i-1])
+	}
+	least, greatest := check.Clock(slices.Min(distances)), check.Clock(slices.Max(distances))
+	if text += " … every " + least; least != greatest {
+		text += " to " + greatest
+	}
+	return text
+}
+
+// best describes the best value of a time. It is empty if there is none, because the worst value
+// says so.
+func best(t *check.Time) string {
+	if t.Best.IsNever() {
+		return ""
+	}
+	return check.FormatDown(t.Best)
+}
+
+// Requirement describes the result for a requirement in one line.
+func Requirement(v *check.Verification) string {
+	if v.Value == nil {
+		return v.Requirement + ": " + v.Reason
+	}
+	text := v.Requirement + ": " + v.Row.Format(*v.Value) + " in container " + v.Container
+	if v.Case != "" {
+		text += ", " + v.Case
+	}
+	return text + " (" + v.Kubernetes + ")"
+}
+
+// Margin describes how far a value is from its requirement, or returns an empty string if that has
+// no meaning.
+func Margin(v *check.Verification) string {
+	switch {
+	case v.Margin == nil:
+		return ""
+	case *v.Margin < 0:
+		return check.FormatUp(-*v.Margin) + " short of it"
+	}
+	return "margin " + check.FormatDown(*v.Margin)
 }

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/duration"
-
 	"probesim.dev/internal/answers/measure"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/scenarios/manifests"
@@ -113,15 +111,11 @@ func (t *writer) danger(containers int) string {
 	if closest.Margin < 0 {
 		took = words(*closest.Start)
 	}
-	took = fmt.Sprintf("ts slowest start took %s, and its probes always allow %s.", took, down(closest.Limit))
-	away := ""
-	switch {
-	case containers == 1:
-		return "I" + took
-	case closest.Margin >= value.Seconds(time.Second):
-		away = ", at least " + down(closest.Margin) + " away"
+	which := "The closest to a kill was " + closest.Name + " of " + title(of[1]) + ": its"
+	if containers == 1 {
+		which = "Its"
 	}
-	return "Closest to a kill was " + closest.Name + " of " + title(of[1]) + away + ": i" + took
+	return fmt.Sprintf("%s slowest start took %s, and its probes always allow %s.", which, took, down(closest.Limit))
 }
 
 // table lists the measured containers below their workloads.
@@ -256,7 +250,7 @@ func ends(c *measure.Container) (lines []string) {
 			text += fmt.Sprintf(" %d times", l.Count)
 		}
 		if l.Lasted != nil {
-			text += " after " + lasted(*l.Lasted)
+			text += " after " + words(*l.Lasted)
 		}
 		lines = append(lines, text)
 	}
@@ -299,19 +293,6 @@ func (t *writer) hint() {
 		t.Gap()
 		t.Text(document.Plain, "With "+worst.Halve+", the starts of "+of+" would be known twice as exactly.")
 	}
-}
-
-// lasted formats how long programs lived, above ten minutes as kubectl does.
-func lasted(r value.Interval) string {
-	whole := r.Whole()
-	if whole.Min < 10*time.Minute {
-		return words(r)
-	}
-	least, most := duration.HumanDuration(whole.Min), duration.HumanDuration(whole.Max)
-	if least != most {
-		return least + " to " + most
-	}
-	return most
 }
 
 // words formats a range in whole seconds.

@@ -3,13 +3,18 @@ package render
 
 import (
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"probesim.dev/internal/answers/rollout"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/show/document"
+	"probesim.dev/internal/show/html"
+	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/show/why"
 )
 
 // Document returns the report: the verdict of each workload first. A workload with its worst run
@@ -209,4 +214,168 @@ func losses(s *document.Section, r *rollout.Report, w *rollout.Workload) {
 	if len(w.Lost.Parts) > 0 && w.Lost.WaitedForSync {
 		s.Item(document.Item{Text: Waited(r, w)})
 	}
+}
+
+// before is how much of a run is drawn before the change.
+const before = 5 * time.Second
+
+// Drawn returns a run for a timeline. It begins shortly before the change.
+func Drawn(s *rollout.Shown, kubernetes string) *report.Run {
+	return &report.Run{
+		Scenario: s.Title, Kubernetes: kubernetes, Seed: &s.Seed, Until: s.End, From: s.From(before),
+		Records:  s.Records,
+		Restarts: report.CountRestarts(s.Records), Why: why.New(s.Records, s.Pods, s.End),
+	}
+}
+
+// Race explains a loss of a run: that with a number, or the greatest since the change if it is 0.
+// It reports false if there is none.
+func Race(s *rollout.Shown, run *report.Run, number int) (why.Race, bool) {
+	if number == 0 {
+		number = run.Why.GreatestLoss(s.Change)
+	}
+	return run.Why.Lost(number)
+}
+
+// Shown returns a run as a timeline, and the explanation of one of its losses, as Race does.
+func Shown(s *rollout.Shown, kubernetes string, number int) (*document.Document, error) {
+	run := Drawn(s, kubernetes)
+	d := document.New(s.Title + ": " + Outcome(s))
+	d.Facts, d.Headline = fmt.Sprintf("Kubernetes %s, seed %d", kubernetes, s.Seed), true
+	d.Gap()
+	d.Picture(document.Picture{Text: func(w io.Writer, o document.Options) error {
+		return report.Timeline(w, run, o)
+	}})
+	race, found := Race(s, run, number)
+	if found {
+		d.Gap()
+		report.AddRace(&d.Body, &race)
+	} else if number != 0 {
+		return d, fmt.Errorf("there is no loss %d: the run of %s has %d", number, s.Title, run.Why.Losses())
+	}
+	return d, nil
+}
+
+// picture adds the picture of a run to the section of a page, and the race behind its greatest
+// loss.
+func picture(d *document.Document, b *document.Section, s *rollout.Shown, kubernetes, caption string) {
+	d.Script = html.ChartScript()
+	run := Drawn(s, kubernetes)
+	drawn := b.Section(document.Section{Page: true, Title: caption, Fold: true})
+	drawn.Picture(html.Timeline(run))
+	if race, found := Race(s, run, 0); found {
+		report.AddRace(&drawn.Body, &race)
+	}
+}
+
+// Outcome says what happens in a run.
+func Outcome(s *rollout.Shown) string {
+	switch {
+	case s.Change == 0:
+		return "not all pods become available before the change"
+	case s.Took == 0:
+		return "the rollout does not complete"
+	}
+	var lost []string
+	for _, l := range s.Lost {
+		if l.Lost < 0.0005 {
+			continue
+		}
+		count := rollout.Count(l.Lost)
+		text := count + " requests"
+		if count == "1" || count == "<1" {
+			text = count + " request"
+		}
+		if len(s.Lost) > 1 {
+			text += " to Service " + l.Service
+		}
+		lost = append(lost, text)
+	}
+	if len(lost) == 0 {
+		lost = []string{"no new connection"}
+	}
+	return fmt.Sprintf("the rollout loses %s, and takes %s", strings.Join(lost, " and "),
+		rollout.Format(rollout.RowTakes, s.Took.Seconds()))
+}
+
+// Tuning returns the changes that meet requirements on rollouts. On a page, it has pictures of the
+// worst runs before and with them.
+func Tuning(r *rollout.Tuning) *document.Document {
+	d := document.New(fmt.Sprintf("Rollouts of %d Deployments", len(r.Workloads)))
+	for i := range r.Workloads {
+		tuned(d, r, &r.Workloads[i])
+	}
+	d.Gap()
+	d.Text(document.Dim, r.Program+" "+r.Requests.Covers)
+	return d
+}
+
+func tuned(d *document.Document, r *rollout.Tuning, w *rollout.Tuned) {
+	mark, style := document.Mark(w.Met)
+	s := section(d, len(r.Workloads),
+		document.Section{Title: w.Title(), Facts: facts(&r.Setting, w.Router.Name), Badge: mark, Style: style})
+	headline := TunedHeadline(w)
+	if !w.Met && len(w.Changes) > 0 {
+		headline += " This one comes closest:"
+	}
+	s.Text(style, headline)
+	for _, c := range w.Changes {
+		s.Item(document.Item{Text: Change(&c), Where: fmt.Sprintf("%s:%d", w.File, c.Line)})
+	}
+	for _, q := range w.Requirements {
+		requirement(s, q.After.Met, TunedRow(w, &q))
+	}
+	if takes := w.Takes; takes != nil && len(w.Changes) > 0 {
+		before, after := rollout.Format(rollout.RowTakes, takes.Before), rollout.Format(rollout.RowTakes, takes.After)
+		if before != after {
+			s.Text(document.Plain, fmt.Sprintf("The rollout takes %s in the median, before %s.", after, before))
+		}
+	}
+	s.Text(document.Plain, w.Note)
+	for i, run := range w.Worst {
+		when := "Before: the"
+		if i > 0 {
+			when = "With the changes: the"
+		}
+		picture(d, s, run, r.Kubernetes, fmt.Sprintf("%s worst run. In it, %s.", when, Outcome(run)))
+	}
+}
+
+// TunedHeadline is the result in a sentence.
+func TunedHeadline(w *rollout.Tuned) string {
+	switch {
+	case !w.Met && len(w.Changes) > 0:
+		return "No change was found that meets the requirements."
+	case !w.Met:
+		return "No change was found that meets the requirements, or comes closer."
+	case len(w.Changes) == 0:
+		return "The requirements are met already."
+	}
+	return fmt.Sprintf("%d %s the requirements.", len(w.Changes),
+		map[bool]string{true: "change meets", false: "changes meet"}[len(w.Changes) == 1])
+}
+
+// Change describes a change of a field.
+func Change(c *rollout.FieldChange) string {
+	return fmt.Sprintf("%s: %s -> %s", strings.TrimPrefix(c.Field, "spec.template.spec."), c.Before, c.After)
+}
+
+// TunedRow describes the result for a requirement before and after the changes.
+func TunedRow(w *rollout.Tuned, q *rollout.TunedRow) string {
+	text := q.Requirement + ": " + valueText(q.After)
+	if q.After.Row != rollout.RowPreStop && q.After.Value != nil {
+		text += fmt.Sprintf(" in the worst of %d runs", w.Runs)
+	}
+	if len(w.Changes) > 0 {
+		text += ", before " + valueText(q.Before)
+	}
+	return text
+}
+
+// valueText is the value of a result for people.
+func valueText(v *rollout.Verification) string {
+	if v.Value == nil {
+		return v.Reason
+	}
+	return rollout.Format(v.Row, *v.Value)
 }

@@ -31,6 +31,19 @@ func Merge[T any](object *T, patch []byte) (*T, error) {
 	return merged, json.Unmarshal(patched, merged)
 }
 
+// Diff returns the strategic merge patch from one object to another.
+func Diff[T any](before, after *T) ([]byte, error) {
+	was, err := json.Marshal(before)
+	if err != nil {
+		return nil, err
+	}
+	is, err := json.Marshal(after)
+	if err != nil {
+		return nil, err
+	}
+	return strategicpatch.CreateTwoWayMergePatch(was, is, before)
+}
+
 // mergeRequest is Merge with the error that the API server returns for an unreadable patch. Before
 // is the pod as precise as the merged one.
 func mergeRequest(pod *v1.Pod, patch []byte) (before, merged *v1.Pod, err error) {

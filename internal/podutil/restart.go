@@ -1,6 +1,78 @@
 package podutil
 
-import v1 "k8s.io/api/core/v1"
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// RestartRule is a restart rule of a container, as v1.ContainerRestartRule.
+type RestartRule struct {
+	Action    string
+	ExitCodes *ExitCodes
+}
+
+// ExitCodes selects exit codes: those in Values, or all others.
+type ExitCodes struct {
+	Operator string // In or NotIn
+	Values   []int32
+}
+
+// The actions of restart rules, and the operators of their exit codes.
+const (
+	Restart              = "Restart"
+	RestartAllContainers = "RestartAllContainers"
+	In                   = "In"
+	NotIn                = "NotIn"
+)
+
+// rulesField is the field of the rules in a container, which k8s.io/api has since v0.34. The
+// kubelet of 1.33 is built with an older one.
+var rulesField, hasRules = reflect.TypeFor[v1.Container]().FieldByName("RestartPolicyRules")
+
+func rulesOf(c *v1.Container) reflect.Value {
+	return reflect.ValueOf(c).Elem().FieldByIndex(rulesField.Index)
+}
+
+// RestartPolicyRules returns the restart rules of a container.
+func RestartPolicyRules(c *v1.Container) []RestartRule {
+	if !hasRules || rulesOf(c).Len() == 0 {
+		return nil
+	}
+	var has struct{ RestartPolicyRules []RestartRule }
+	data, err := json.Marshal(c)
+	if err == nil {
+		err = json.Unmarshal(data, &has)
+	}
+	if err != nil { // a container has the form of an object
+		panic(err)
+	}
+	return has.RestartPolicyRules
+}
+
+// RemoveRestartPolicyRules removes the restart rules of a container.
+func RemoveRestartPolicyRules(c *v1.Container) {
+	if hasRules {
+		rulesOf(c).SetZero()
+	}
+}
+
+// matches reports whether the rule applies to an exit code.
+func (r *RestartRule) matches(exitCode int32) bool {
+	if r.ExitCodes == nil {
+		return false
+	}
+	listed := slices.Contains(r.ExitCodes.Values, exitCode)
+	switch r.ExitCodes.Operator {
+	case In:
+		return listed
+	case NotIn:
+		return !listed
+	}
+	return false
+}
 
 // AllContainersRestarting is the condition that all containers of the pod are about to restart,
 // because a rule with the action RestartAllContainers says so. Package k8s.io/api has the name
