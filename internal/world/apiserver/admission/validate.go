@@ -3,7 +3,6 @@ package admission
 import (
 	"fmt"
 	"math"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -138,9 +137,9 @@ func isUnsendable(h v1.HTTPHeader) bool {
 // isConnectionHeader reports whether an HTTP/2 client may refuse to send this header, instead of
 // leaving it out.
 func isConnectionHeader(h v1.HTTPHeader) bool {
-	name, value := http.CanonicalHeaderKey(h.Name), strings.ToLower(h.Value)
-	return name == "Upgrade" || name == "Transfer-Encoding" ||
-		name == "Connection" && value != "close" && value != "keep-alive"
+	name, value := strings.ToLower(h.Name), strings.ToLower(h.Value)
+	return name == "upgrade" || name == "transfer-encoding" ||
+		name == "connection" && value != "close" && value != "keep-alive"
 }
 
 var mirrorPath = field.NewPath("metadata", "annotations").Key(v1.MirrorPodAnnotationKey)
