@@ -2,10 +2,12 @@ package strict
 
 import (
 	"encoding"
+	"encoding/base64"
 	"encoding/json"
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -146,7 +148,7 @@ func decodeStruct(n *Node, v reflect.Value) {
 			continue
 		}
 		if !known {
-			n.unknownKey(i, info.names, info.listed)
+			n.unknownKey(i, info.names)
 			index, known = info.fields[n.Keys[i].Name]
 		}
 		if known {
@@ -159,21 +161,21 @@ func decodeStruct(n *Node, v reflect.Value) {
 func CheckKeys(n *Node, known ...string) {
 	for i, key := range n.Keys {
 		if !slices.Contains(known, key.Name) {
-			n.unknownKey(i, known, known)
+			n.unknownKey(i, known)
 		}
 	}
 }
 
 // unknownKey reports a key, with the similar one of the known keys, or with a list. If a similar
 // known key is not written, the key stands for it from then on.
-func (n *Node) unknownKey(i int, known, listed []string) {
+func (n *Node) unknownKey(i int, known []string) {
 	key, item := &n.Keys[i], n.Items[i]
 	meant := ""
 	hint := ""
 	if !n.Full() {
 		meant = Nearest(key.Name, known)
-		if hint = didYouMean(meant); meant == "" && len(listed) <= maxListed {
-			hint = ThereAre(listed)
+		if hint = didYouMean(meant); meant == "" && len(known) <= maxListed {
+			hint = ThereAre(known)
 		}
 	}
 	item.errorAt(key.Pos, "unknown field%s", hint)
@@ -230,8 +232,7 @@ func decodeSlice(n *Node, v reflect.Value) {
 type structInfo struct {
 	fields map[string][]int // index by json name, including inlined structs
 	names  []string
-	listed []string // names without the fields that files cannot set yet
-	pos    []int    // index of the field of type Pos; nil if there is none
+	pos    []int // index of the field of type Pos; nil if there is none
 }
 
 var structs sync.Map // reflect.Type to *structInfo
@@ -272,7 +273,80 @@ func (s *structInfo) addName(name string, f reflect.StructField, index []int) {
 	}
 	s.fields[name] = index
 	s.names = append(s.names, name)
-	if _, refused := reflect.Zero(f.Type).Interface().(interface{ Refused() }); !refused {
-		s.listed = append(s.listed, name)
+}
+
+func decodeScalar(n *Node, v reflect.Value) {
+	if n.Kind != Scalar {
+		n.Errorf("must be %s, not %s", wanted(v.Type()), n.describe())
+		return
 	}
+	switch v.Kind() {
+	case reflect.String:
+		if n.Tag != "!!str" && n.Tag != "!!timestamp" {
+			n.Errorf("must be a string, not %s: put it in quotes", n.describe())
+			return
+		}
+		v.SetString(n.Value)
+	case reflect.Bool:
+		if n.Tag != "!!bool" {
+			n.Errorf("must be true or false, not %s", n.describe())
+			return
+		}
+		v.SetBool(booleans[n.Value])
+	case reflect.Float32, reflect.Float64:
+		number, is := n.number()
+		f, err := number.Float64()
+		if !is || err != nil {
+			n.Errorf("must be a number, not %s", n.describe())
+			return
+		}
+		v.SetFloat(f)
+	default:
+		decodeInt(n, v)
+	}
+}
+
+// decodeInt decodes whole numbers, also in notations such as 1e3 and 5.0.
+func decodeInt(n *Node, v reflect.Value) {
+	number, is := n.number()
+	text := number.String()
+	if !is || strings.ContainsAny(text, ".e") {
+		n.Errorf("must be a whole number, not %s", n.describe())
+		return
+	}
+	switch v.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		if i, err := strconv.ParseInt(text, 10, 64); err == nil && !v.OverflowInt(i) {
+			v.SetInt(i)
+			return
+		}
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		if i, err := strconv.ParseUint(text, 10, 64); err == nil && !v.OverflowUint(i) {
+			v.SetUint(i)
+			return
+		}
+	}
+	n.Errorf("%s is out of range for %d bits", n.Value, v.Type().Bits())
+}
+
+// decodeBytes decodes base64, the notation of Kubernetes for bytes.
+func decodeBytes(n *Node, v reflect.Value) {
+	data, err := base64.StdEncoding.DecodeString(n.Value)
+	if err != nil || n.Kind != Scalar || n.Tag != "!!str" {
+		n.Errorf("must be text in base64, not %s", n.describe())
+		return
+	}
+	v.SetBytes(data)
+}
+
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	}
+	return "a whole number"
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -71,6 +72,9 @@ func keyName(y *yaml.Node) (string, bool) {
 func (n *Node) number() (json.Number, bool) {
 	if n.Tag != "!!int" && n.Tag != "!!float" {
 		return "", false
+	}
+	if i, err := strconv.ParseInt(n.Value, 10, 64); err == nil && strconv.FormatInt(i, 10) == n.Value {
+		return json.Number(n.Value), true // the usual notation, without the parser of kubectl
 	}
 	data, err := kubectl.YAMLToJSON([]byte(n.Value))
 	return json.Number(data), err == nil

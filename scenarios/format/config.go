@@ -23,13 +23,6 @@ type KubeletConfig struct {
 	MaxParallelImagePulls *int32          `json:"maxParallelImagePulls,omitempty"` // nil: no limit
 	StaticPodPath         string          `json:"staticPodPath,omitempty"`         // without effect
 	FeatureGates          map[string]bool `json:"featureGates,omitempty"`
-
-	MaxPods                          later `json:"maxPods,omitempty"`
-	EvictionHard                     later `json:"evictionHard,omitempty"`
-	EvictionSoft                     later `json:"evictionSoft,omitempty"`
-	EvictionSoftGracePeriod          later `json:"evictionSoftGracePeriod,omitempty"`
-	EvictionPressureTransitionPeriod later `json:"evictionPressureTransitionPeriod,omitempty"`
-	EvictionMaxPodGracePeriod        later `json:"evictionMaxPodGracePeriod,omitempty"`
 }
 
 // CrashLoopBackOff limits the crash-loop back-off.
@@ -44,15 +37,18 @@ type ShutdownPriority struct {
 	ShutdownGracePeriodSeconds int64 `json:"shutdownGracePeriodSeconds"`
 }
 
-// later is the type of fields that the simulator does not support yet. A file that sets such a
-// field is rejected.
-type later struct{}
+// notSupported are the fields of a KubeletConfiguration that the simulator does not support yet. A
+// file that sets such a field is rejected.
+var notSupported = []string{"maxPods", "evictionHard", "evictionSoft", "evictionSoftGracePeriod",
+	"evictionPressureTransitionPeriod", "evictionMaxPodGracePeriod"}
 
-// UnmarshalNode reports that the field is not supported.
-func (later) UnmarshalNode(n *strict.Node) { n.Errorf("%s is not supported yet", n.Name()) }
-
-// Refused tells the generator of the documentation to leave the field out.
-func (later) Refused() {}
+// UnmarshalNode reports the fields that are not supported.
+func (k *KubeletConfig) UnmarshalNode(n *strict.Node) {
+	n.Refuse(notSupported, "is not supported yet")
+	n.Skip(notSupported...)
+	type fields KubeletConfig
+	strict.Decode(n, (*fields)(k))
+}
 
 // Compile returns the configuration for a run.
 func (k *KubeletConfig) Compile() kubeletconfig.Config {

@@ -25,10 +25,6 @@ type swagger interface{ SwaggerDoc() map[string]string }
 // type.
 type patcher interface{ Patched() any }
 
-// refuser is implemented by the types of fields that are reserved in the format and rejected by
-// this version.
-type refuser interface{ Refused() }
-
 func (b *builder) text(name string) string {
 	b.used[name] = true
 	return texts[name]
@@ -111,7 +107,7 @@ func (b *builder) fields(object *Type, t reflect.Type, name string) {
 		f := t.Field(i)
 		key, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
-		case key == "-" || !f.IsExported() || isRefused(f.Type):
+		case key == "-" || !f.IsExported():
 		case key == "" && (f.Anonymous || strings.Contains(options, "inline")):
 			b.fields(object, f.Type, f.Type.Name())
 		case object.field(key) != nil: // an outer field hides an inlined one
@@ -135,11 +131,6 @@ func (b *builder) fields(object *Type, t reflect.Type, name string) {
 func isRequired(t reflect.Type, options string) bool {
 	return t.Kind() != reflect.Pointer && !strings.Contains(options, "omitempty") &&
 		!strings.Contains(options, "omitzero")
-}
-
-func isRefused(t reflect.Type) bool {
-	_, refused := reflect.Zero(t).Interface().(refuser)
-	return refused
 }
 
 // isKubernetes reports whether a type belongs to the API of Kubernetes.
