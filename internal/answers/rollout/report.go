@@ -514,7 +514,7 @@ func measure(w *workload, o *Options, quick bool) (*Workload, error) {
 			return nil, err
 		}
 		if w.sleepsLonger() && o.Change.Kind != Scale && o.Change.Kind != Undo {
-			result.say("The old pods do not have the longer preStop hook yet, so this rollout still loses requests.")
+			return result, w.next(o, result, max(fewestRuns, n/4))
 		}
 	}
 	return result, nil
@@ -528,6 +528,23 @@ func (w *workload) sleepsLonger() bool {
 		after, _ := sleepOf(serving(w.spec, name))
 		return after > before
 	})
+}
+
+// next says what the rollout after this one loses, whose old pods have the new preStop hook.
+func (w *workload) next(o *Options, r *Workload, n int) error {
+	again := *w
+	again.old = w.spec
+	s, err := again.runs(o, 0, n, "rollouts after this one")
+	if err != nil || !s.complete() {
+		return err
+	}
+	loses := "loses none"
+	if !s.lossless() {
+		loses = "loses up to " + Count(s.figures(lostOf).Greatest)
+	}
+	r.say("The old pods do not have the longer preStop hook yet, so this rollout still loses requests, once: the next "+
+		"one %s in %s.", loses, printable.Count(n, "run"))
+	return nil
 }
 
 // judge returns what runs of a workload show, without what helps.
