@@ -334,8 +334,9 @@ func TestTCPLivenessSaysWhatDetects(t *testing.T) {
 	}
 }
 
-// TestStoppedFirst checks the times in the finding about a liveness probe that asks another endpoint
-// and is always first: its three failures, and those of the readiness probe after up to a period.
+// TestStoppedFirst checks the times in the finding about a liveness probe that asks another
+// endpoint and is always first: its three failures, and those of the readiness probe after up to a
+// period.
 func TestStoppedFirst(t *testing.T) {
 	list := checked(t, pod(`
 livenessProbe: {httpGet: {path: /live, port: 80}, periodSeconds: 2, failureThreshold: 3}
