@@ -24,7 +24,7 @@ func TestQueue(t *testing.T) {
 			case 1:
 				if len(due) > 0 {
 					first, got := earliest(due), q.pop()
-					if due[got] != first {
+					if due[got].at != first.at || due[got].rank != first.rank {
 						t.Fatalf("got the event at %v, want the event at %v", due[got].at, first.at)
 					}
 					delete(due, got)
@@ -47,7 +47,7 @@ func TestQueue(t *testing.T) {
 func earliest(due map[*event]event) event {
 	first := event{at: never}
 	for _, e := range due {
-		if e.compare(&first) < 0 {
+		if e.before(&first) {
 			first = e
 		}
 	}

@@ -2,6 +2,7 @@ package fakeruntime
 
 import (
 	"cmp"
+	"container/heap"
 	"fmt"
 	"maps"
 	"math"
@@ -354,23 +355,38 @@ type event struct {
 	op      *Op
 	expires bool // the deadline of op, not its end
 	at      virtual.Time
-	rank    uint64 // the order at one instant: class, then order of scheduling; 0: not queued
+	rank    uint64 // the order at one instant; 0: not queued
+	place   int    // in the queue
 }
 
-func (e *event) compare(o *event) int {
-	return cmp.Or(cmp.Compare(e.at, o.at), cmp.Compare(e.rank, o.rank))
+func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && e.rank < o.rank }
+
+// events is a heap of events, each of which has its place.
+type events []*event
+
+func (h events) Len() int           { return len(h) }
+func (h events) Less(i, j int) bool { return h[i].before(h[j]) }
+func (h events) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].place, h[j].place = i, j
 }
 
-// queue is a list of events, the last one first.
+func (h *events) Push(e any) {
+	e.(*event).place = len(*h)
+	*h = append(*h, e.(*event))
+}
+
+func (h *events) Pop() any {
+	last := len(*h) - 1
+	e := (*h)[last]
+	(*h)[last], *h = nil, (*h)[:last]
+	return e
+}
+
+// queue has events in the order of time, then class, then order of scheduling.
 type queue struct {
-	events []*event
+	events events
 	seq    uint64
-}
-
-// place returns the index at which an event is in the queue, or belongs.
-func (q *queue) place(e *event) int {
-	i, _ := slices.BinarySearchFunc(q.events, e, func(a, b *event) int { return b.compare(a) })
-	return i
 }
 
 // schedule queues an event for a time, or moves it there. An event at never is not queued.
@@ -379,15 +395,15 @@ func (q *queue) schedule(e *event, at virtual.Time, c class) {
 	if at != never {
 		q.seq++
 		e.at, e.rank = at, uint64(c)<<61|q.seq
-		q.events = slices.Insert(q.events, q.place(e), e)
+		heap.Push(&q.events, e)
 	}
 }
 
 // cancel removes an event from the queue. An event that is not queued stays so.
 func (q *queue) cancel(e *event) {
 	if e.rank > 0 {
-		i := q.place(e)
-		q.events, e.rank = slices.Delete(q.events, i, i+1), 0
+		heap.Remove(&q.events, e.place)
+		e.rank = 0
 	}
 }
 
@@ -396,12 +412,12 @@ func (q *queue) next() virtual.Time {
 	if len(q.events) == 0 {
 		return never
 	}
-	return q.events[len(q.events)-1].at
+	return q.events[0].at
 }
 
 // pop removes and returns the first event.
 func (q *queue) pop() *event {
-	e := q.events[len(q.events)-1]
+	e := q.events[0]
 	q.cancel(e)
 	return e
 }

@@ -14,8 +14,9 @@
 //	// A start of up to 54.9s always succeeds, and one of over 59.9s never does.
 //	fmt.Println(limit.Least, limit.Greatest)
 //
-// The files build on those before: the latencies of a node and one probe (node.go), the sync that
-// starts a container, the time until a sync shows the start, and the limits of a start (start.go),
-// failures of a healthy container, and the time until a container is ready, or is again (ready.go).
+// The files build on those before: a container, its probes and the latencies of its node
+// (container.go), the sync that starts it, the time until a sync shows the start, and the limits of
+// a start (start.go), failures of a healthy container, and the time until it is ready, or is again
+// (ready.go).
 // docs/limits.md derives the main formulas.
 package bounds

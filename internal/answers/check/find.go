@@ -65,8 +65,8 @@ func correctPort(c *v1.Container, p trace.Probe) string {
 	return ""
 }
 
-// What brokenProbes says of a probe begins with neverRuns or asksOthers. It ends with unfilled if the
-// host is no name.
+// What brokenProbes says of a probe begins with neverRuns or asksOthers. It ends with unfilled if
+// the host is no name.
 const (
 	neverRuns  = "can never run: "
 	asksOthers = "does not ask the container: "

@@ -334,15 +334,17 @@ func TestTCPLivenessSaysWhatDetects(t *testing.T) {
 	}
 }
 
-// TestStoppedFirst checks the time in the finding about a liveness probe that asks another endpoint
-// and is always first: three failures after up to a period, and the wait for a relist.
+// TestStoppedFirst checks the times in the finding about a liveness probe that asks another
+// endpoint and is always first: its three failures, and those of the readiness probe after up to a
+// period.
 func TestStoppedFirst(t *testing.T) {
 	list := checked(t, pod(`
 livenessProbe: {httpGet: {path: /live, port: 80}, periodSeconds: 2, failureThreshold: 3}
 readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 5, failureThreshold: 3}`), check.Options{}).
 		Workloads[0].Containers[0].Findings
 	if list = special(list); len(list) != 2 || list[1].ID != check.NoTimeToRecover ||
-		!strings.Contains(list[1].Message, "after 7.1s at the latest") {
+		!strings.Contains(list[1].Message, "An outage of 4.0s can restart") ||
+		!strings.Contains(list[1].Message, "needs up to 15.1s.") {
 		t.Errorf("the findings are %+v", list)
 	}
 }
