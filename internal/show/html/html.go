@@ -74,7 +74,8 @@ func figure(run *report.Run, c *chart) document.Picture {
 		}
 		var text strings.Builder // for browsers without scripts
 		report.Timeline(&text, run, document.Options{Width: 120})
-		_, err = fmt.Fprintf(w, "<figure class=\"chart\" aria-label=\"Timeline\">\n<noscript><pre>%s</pre></noscript>\n"+
+		_, err = fmt.Fprintf(w, "<figure class=\"chart\" aria-label=\"Timeline\">\n"+
+			"<noscript><pre>%s</pre></noscript>\n"+
 			"<script type=\"application/json\" class=\"data\">%s</script>\n</figure>\n",
 			html.EscapeString(text.String()), data)
 		return err

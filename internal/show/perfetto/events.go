@@ -88,7 +88,8 @@ func (m *maker) lane(l *report.Lane) {
 	case "kubelet":
 		thread := m.thread(name)
 		for _, b := range l.Bars {
-			m.slice(thread, "kubelet", map[string]string{"yes": "running", "no": "down"}[b.State], b.From, b.To, b.Record)
+			what := map[string]string{"yes": "running", "no": "down"}[b.State]
+			m.slice(thread, "kubelet", what, b.From, b.To, b.Record)
 		}
 	case "life":
 		m.life(l)

@@ -26,7 +26,7 @@ func CaseSummary(w io.Writer, c *Case, o document.Options) error {
 	line := lineOf(c.Outcome(), c.Scenario, 0, c.facts()...)
 	line.Body = &document.Body{}
 	c.AddSummary(line.Body)
-	if err := text(w, o, func(b *document.Body) { b.Item(line) }); err != nil {
+	if err := document.WriteText(w, o, func(b *document.Body) { b.Item(line) }); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(w)
