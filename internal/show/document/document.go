@@ -250,8 +250,8 @@ type Table struct {
 type Cell struct {
 	Text  string
 	Style Style
-	// For a page: pictures, the place that the text leads to, and for each line of the text the step
-	// of a record that it shows in the timeline of the section, or 0.
+	// For a page: pictures, the place that the text leads to, and for each line of the text the
+	// step of a record that it shows in the timeline of the section, or 0.
 	Bars  []Bar
 	Link  string
 	Steps []int64

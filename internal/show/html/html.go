@@ -1,5 +1,5 @@
-// Package html adds runs to pages. For each run there is a zoomable timeline, a list of changes with
-// their causes, the events, and the expectations.
+// Package html adds runs to pages. For each run there is a zoomable timeline, a list of changes
+// with their causes, the events, and the expectations.
 //
 // Write the [Section] of each run to its Output, add the runs to a [Page], and call [Page.Write].
 // Other documents take [Add] and [Timeline]. Names and messages in traces cannot inject markup or

@@ -71,7 +71,7 @@ func (t *table) point(r *trace.Record, rule string) point {
 // glyphs are the names of the marks of records. Results have their own.
 var glyphs = map[trace.Kind]string{trace.Event: "event", trace.ContainerStarted: "start",
 	trace.ContainerStopping: "stop",
-	trace.ContainerExited: "exit", trace.StatusPatched: "flip"}
+	trace.ContainerExited:   "exit", trace.StatusPatched: "flip"}
 
 // glyph returns the name of the mark of a record.
 func glyph(r *trace.Record) string {

@@ -56,8 +56,8 @@ func (m *maker) make() {
 	}
 }
 
-// lane adds a lane of a timeline. The node, each pod, each Deployment and each Service is a process;
-// numbers are counters, and other lanes are threads.
+// lane adds a lane of a timeline. The node, each pod, each Deployment and each Service is a
+// process; numbers are counters, and other lanes are threads.
 func (m *maker) lane(l *report.Lane) {
 	name := l.Label
 	switch {

@@ -28,9 +28,10 @@ type EventSeries struct {
 	pods   map[string]bool
 }
 
-// AddEvents adds the events of the run, or of the part of it that is shown, like kubectl describe: one
-// row for equal events, with a count, sorted by the latest occurrence. Times count from t=0. Equal
-// events of the replicas of a workload share a row. If many pods have events, those of all pods do.
+// AddEvents adds the events of the run, or of the part of it that is shown, like kubectl describe:
+// one row for equal events, with a count, sorted by the latest occurrence. Times count from t=0.
+// Equal events of the replicas of a workload share a row. If many pods have events, those of all
+// pods do.
 func (r *Run) AddEvents(b *document.Body) {
 	if all := r.Events(); len(all) > 0 {
 		b.Section(document.Section{Title: "Events:"}).Table(EventTable(all, maxEvents))

@@ -76,8 +76,8 @@ type Run struct {
 	Err error `json:"-"`
 	// Why explains the run on its page. It may be nil.
 	Why *why.Run `json:"-"`
-	// Output is text about the run: its timeline for JUnit, its section for a page. ID is that of the
-	// section.
+	// Output is text about the run: its timeline for JUnit, its section for a page. ID is that of
+	// the section.
 	Output, ID string `json:"-"`
 }
 
