@@ -339,7 +339,9 @@ func (l *log) message(head string, records, drawn, marks []int, center virtual.T
 	b.WriteString(head)
 	if lines := l.around(records, marks, center); len(lines) > 0 {
 		b.WriteString("\n")
-		report.Around(&b, lines, document.Options{Width: math.MaxInt})
+		document.WriteText(&b, document.Options{Width: math.MaxInt, Margin: 2}, func(d *document.Body) {
+			report.AddAround(d, lines)
+		})
 	}
 	var shown []trace.Record
 	for _, i := range drawn {

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -201,16 +200,15 @@ type measured struct {
 }
 
 func (o *liveOptions) write(cmd *cobra.Command, container string, runs []live.Run) error {
-	least := func(of func(*live.Run) time.Duration) value.Seconds {
-		r := slices.MinFunc(runs, func(a, b live.Run) int { return cmp.Compare(of(&a), of(&b)) })
-		return value.Seconds(of(&r))
+	var starts, stops []time.Duration
+	for _, r := range runs {
+		starts, stops = append(starts, r.Start), append(stops, r.Stop)
 	}
-	greatest := func(of func(*live.Run) time.Duration) value.Seconds {
-		r := slices.MaxFunc(runs, func(a, b live.Run) int { return cmp.Compare(of(&a), of(&b)) })
-		return value.Seconds(float64(of(&r)) * o.slower)
+	greatest := func(list []time.Duration) value.Seconds {
+		return value.Seconds(float64(slices.Max(list)) * o.slower)
 	}
-	start, stop := func(r *live.Run) time.Duration { return r.Start }, func(r *live.Run) time.Duration { return r.Stop }
-	m := measured{container, least(start), greatest(start), least(stop), greatest(stop), runs}
+	m := measured{container, value.Seconds(slices.Min(starts)), greatest(starts), value.Seconds(slices.Min(stops)),
+		greatest(stops), runs}
 	w := cmd.OutOrStdout()
 	if o.output == "json" {
 		return printable.WriteJSON(w, m)
@@ -284,14 +282,12 @@ func (m *measured) settings(t *document.Body, killed bool, refused value.Seconds
 	t.Note(document.Plain, flags)
 	t.Text(document.Bold, "For a scenario:")
 	t.Note(document.Plain, "behavior:")
-	t.Note(document.Plain, fmt.Sprintf("- {for: %s, probes: down}",
-		value.Format(time.Duration(m.LongStart).Round(time.Millisecond))))
+	length := func(s value.Seconds) string { return value.Format(time.Duration(s).Round(time.Millisecond)) }
+	t.Note(document.Plain, fmt.Sprintf("- {for: %s, probes: down}", length(m.LongStart)))
 	if refused >= 0 {
-		t.Note(document.Plain, fmt.Sprintf("- {afterSigterm: %s, probes: down}",
-			value.Format(time.Duration(refused).Round(time.Millisecond))))
+		t.Note(document.Plain, fmt.Sprintf("- {afterSigterm: %s, probes: down}", length(refused)))
 	}
-	exit := fmt.Sprintf("- {afterSigterm: %s, exit: %s}",
-		value.Format(time.Duration(m.LongStop).Round(time.Millisecond)), code)
+	exit := fmt.Sprintf("- {afterSigterm: %s, exit: %s}", length(m.LongStop), code)
 	if killed {
 		exit = "- {afterSigterm: 0s, exit: never}"
 	}

@@ -26,8 +26,9 @@ func TestPageScreenshots(t *testing.T) {
 	b := openBrowser(t, 1120, 800)
 
 	b.open(page(t, 1, fromDocs(t), "--seed", "2"))
-	// paths
-	b.eval(`document.querySelectorAll('.facts, .command').forEach((e) => e.remove())`, nil)
+	// paths, and the records around the failure
+	b.eval(`document.querySelectorAll('.facts, .command, li.bad li:first-child, li.bad .scroll').forEach((e) => `+
+		`e.remove())`, nil)
 	b.click(".plot .m-exit")
 	b.mouse("mouseMoved", 1, 1, nil)
 	b.eval(`scrollTo(0, 0)`, nil)

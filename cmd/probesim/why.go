@@ -14,6 +14,7 @@ import (
 	"probesim.dev/internal/runner"
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/show/why"
 	"probesim.dev/internal/value"
@@ -122,7 +123,8 @@ func (o *whyOptions) why(cmd *cobra.Command, args []string) error {
 		text := terminal.Options(cmd.OutOrStdout())
 		if err = report.Why(cmd.OutOrStdout(), all, text); err == nil && len(run.Plan.Notes()) > 0 {
 			fmt.Fprintln(cmd.OutOrStdout())
-			err = report.Notes(cmd.OutOrStdout(), run.Plan.Notes(), text)
+			err = document.WriteText(cmd.OutOrStdout(), text,
+				func(b *document.Body) { report.AddNotes(b, run.Plan.Notes()) })
 		}
 	}
 	return err

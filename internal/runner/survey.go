@@ -65,7 +65,8 @@ func (w *sizeWriter) Write(p []byte) (int, error) {
 func (out *output) noteSize() {
 	if out.left > 0 {
 		fmt.Fprintf(out.stderr, "probesim: the %s of %d of %d runs: for scenarios with more than %d, the failed and "+
-			"the worst ones; --all-runs includes all\n", out.format.large, len(out.jobs)-out.left, len(out.jobs), MaxShown)
+			"the worst ones; --all-runs includes all\n", out.format.large, len(out.jobs)-out.left, len(out.jobs),
+			MaxShown)
 	}
 	if out.size != nil && out.size.bytes >= largeFile {
 		fmt.Fprintf(out.stderr, "probesim: the output has %s; fewer runs, a shorter --until or fewer pods make it "+

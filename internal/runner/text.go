@@ -21,19 +21,18 @@ import (
 // timeline writes the heading, timeline, events and expectations of a run.
 func (out *output) timeline(b *bytes.Buffer, m *finished, s *Run) {
 	run := m.run
-	report.Heading(b, run, out.text)
-	run.From = s.Job.from
-	var parts [4]bytes.Buffer
-	report.Timeline(&parts[0], run, out.text)
-	report.Events(&parts[1], run, out.text)
-	report.Checks(&parts[2], run.Expectations, out.text)
-	nameLoss(&parts[3], run, s)
-	for i := range parts {
-		if parts[i].Len() > 0 {
-			b.WriteByte('\n')
-			parts[i].WriteTo(b)
-		}
-	}
+	document.WriteText(b, out.text, func(d *document.Body) {
+		run.AddHeading(d)
+		run.From = s.Job.from
+		d.Gap()
+		d.Picture(document.Picture{Text: func(w io.Writer, o document.Options) error {
+			return report.Timeline(w, run, o)
+		}})
+		run.AddEvents(d)
+		d.Gap()
+		report.AddChecks(d, run.Expectations)
+	})
+	nameLoss(b, run, s)
 	if run.Err != nil {
 		fmt.Fprintf(b, "ERROR    %v\n", run.Err)
 	}
@@ -51,7 +50,7 @@ func nameLoss(w io.Writer, run *report.Run, s *Run) {
 		return // why always runs to the end
 	}
 	if number := s.Why().GreatestLoss(0); number > 0 {
-		fmt.Fprintf(w, "Requests are lost: %s --lost %d\n",
+		fmt.Fprintf(w, "\nRequests are lost: %s --lost %d\n",
 			printable.Text(strings.Replace(run.Replay, "probesim run", "probesim why", 1)), number)
 	}
 }
@@ -64,7 +63,7 @@ func (out *output) detail(run *report.Run) []byte {
 	var b bytes.Buffer
 	o := out.text
 	o.Margin = 2
-	report.Failures(&b, run.Expectations, o)
+	document.WriteText(&b, o, func(d *document.Body) { report.AddFailures(d, run.Expectations) })
 	return b.Bytes()
 }
 
@@ -89,7 +88,12 @@ func (out *output) writeDetail(m finished) error {
 		return err
 	}
 	if len(out.shown) == maxDetails {
-		return report.FailedNames(out.stdout, m.run.Expectations, o)
+		return document.WriteText(out.stdout, o, func(d *document.Body) {
+			for _, e := range report.FailedOf(m.run.Expectations) {
+				mark, style := e.Outcome.Mark()
+				d.Item(document.Item{Mark: mark + " ", Style: style, Text: e.Name})
+			}
+		})
 	}
 	out.shown[string(m.detail)] = m.run.Seed
 	_, err := fmt.Fprintf(out.stdout, "%s  to repeat this run: %s\n", m.detail, printable.Text(m.run.Replay))
@@ -99,15 +103,14 @@ func (out *output) writeDetail(m finished) error {
 // writeNotes writes the notes about a run. All runs of a case have the same notes, so only the
 // first one writes them.
 func (out *output) writeNotes(run *report.Run, first bool) error {
-	switch {
-	case !first || !out.format.notes:
+	if !first || !out.format.notes {
 		return nil
-	case out.format.trace:
-		return report.Notes(out.stderr, run.Notes, document.Options{})
 	}
-	o := out.text
-	o.Margin = 2
-	return report.Notes(out.stdout, run.Notes, o)
+	w, o := out.stdout, out.text
+	if o.Margin = 2; out.format.trace {
+		w, o = out.stderr, document.Options{}
+	}
+	return document.WriteText(w, o, func(d *document.Body) { report.AddNotes(d, run.Notes) })
 }
 
 // writeFailures writes failures to stderr, because stdout has the trace.
@@ -115,7 +118,9 @@ func (out *output) writeFailures(expectations []report.Expectation, err error) e
 	if err != nil && err != simulate.ErrInterrupted {
 		fmt.Fprintf(out.stderr, "ERROR    %v\n", err)
 	}
-	return report.Failures(out.stderr, expectations, document.Options{})
+	return document.WriteText(out.stderr, document.Options{}, func(d *document.Body) {
+		report.AddFailures(d, expectations)
+	})
 }
 
 // stream runs the only job and writes its trace while it runs.

@@ -52,7 +52,7 @@ func TestRead(t *testing.T) {
 					var b strings.Builder
 					run := r.RunOf(r.Pods)
 					if err := cmp.Or(report.Timeline(&b, run, document.Options{}),
-						report.Events(&b, run, document.Options{})); err != nil {
+						document.WriteText(&b, document.Options{}, run.AddEvents)); err != nil {
 						t.Fatal(err)
 					}
 					return r.Title() + "\n" + b.String()

@@ -100,7 +100,7 @@ func (c *outcome) add(r *simulate.Result) {
 // message describes the failures of all runs together. It is empty if all expectations held.
 func (c *outcome) message(some []report.Expectation) string {
 	var b strings.Builder
-	report.Failures(&b, some, document.Options{Width: Width})
+	document.WriteText(&b, document.Options{Width: Width}, func(d *document.Body) { report.AddFailures(d, some) })
 	unmet := b.String()
 	if c.failed == nil && unmet == "" {
 		return ""
@@ -143,8 +143,10 @@ func failureOf(run *report.Run) string {
 	var b strings.Builder
 	o := document.Options{Width: Width}
 	report.RunLine(&b, run, 0, o)
-	report.Notes(&b, run.Notes, o)
-	report.Failures(&b, run.Expectations, o)
+	document.WriteText(&b, o, func(d *document.Body) {
+		report.AddNotes(d, run.Notes)
+		report.AddFailures(d, run.Expectations)
+	})
 	if run.Err != nil { // the error contains the command
 		return b.String()
 	}
@@ -166,7 +168,7 @@ func RunAgain(command string) string {
 // wholeRun shows a run from its beginning to its end.
 func wholeRun(run *report.Run) string {
 	var b strings.Builder
-	report.Heading(&b, run, document.Options{Width: Width})
+	document.WriteText(&b, document.Options{Width: Width}, run.AddHeading)
 	return b.String() + "\n" + TimelineAndEvents(run)
 }
 
@@ -176,7 +178,7 @@ func TimelineAndEvents(run *report.Run) string {
 	o := document.Options{Width: Width}
 	report.Timeline(&b, run, o)
 	b.WriteString("\n")
-	report.Events(&b, run, o)
+	document.WriteText(&b, o, run.AddEvents)
 	return b.String()
 }
 

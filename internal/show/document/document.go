@@ -81,11 +81,16 @@ type Document struct {
 // New returns a document with a title for its page.
 func New(title string) *Document { return &Document{Title: title} }
 
+// WriteText writes what a function adds to a document as text.
+func WriteText(w io.Writer, o Options, add func(*Body)) error {
+	var d Document
+	add(&d.Body)
+	return d.Write(w, "text", o)
+}
+
 // WriteLine writes a text, wrapped. The spaces at its start are the margin of all its lines.
 func WriteLine(w io.Writer, style Style, text string, o Options) error {
-	var d Document
-	d.Text(style, text)
-	return d.Write(w, "text", o)
+	return WriteText(w, o, func(b *Body) { b.Text(style, text) })
 }
 
 // Formats are the formats of Write.
@@ -245,8 +250,8 @@ type Table struct {
 type Cell struct {
 	Text  string
 	Style Style
-	// For a page: pictures, the place that the text leads to, and for each line of the text the step
-	// of a record that it shows in the timeline of the section, or 0.
+	// For a page: pictures, the place that the text leads to, and for each line of the text the
+	// step of a record that it shows in the timeline of the section, or 0.
 	Bars  []Bar
 	Link  string
 	Steps []int64

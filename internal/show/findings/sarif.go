@@ -19,7 +19,8 @@ func (l *List) writeSARIF(w io.Writer, path func(string) string) error {
 	rules, results := []object{}, []object{}
 	for i := range l.Rules {
 		r := &l.Rules[i]
-		rule := object{"id": r.ID, "shortDescription": message(r.Text), "help": message(r.Help)} // shown beside a result
+		// code scanning shows the help beside a result
+		rule := object{"id": r.ID, "shortDescription": message(r.Text), "help": message(r.Help)}
 		if address := r.address(Address); address != "" {
 			rule["helpUri"] = address
 		}

@@ -1,5 +1,5 @@
-// Package html adds runs to pages. For each run there is a zoomable timeline, a list of changes with
-// their causes, the events, and the expectations.
+// Package html adds runs to pages. For each run there is a zoomable timeline, a list of changes
+// with their causes, the events, and the expectations.
 //
 // Write the [Section] of each run to its Output, add the runs to a [Page], and call [Page.Write].
 // Other documents take [Add] and [Timeline]. Names and messages in traces cannot inject markup or
@@ -74,7 +74,8 @@ func figure(run *report.Run, c *chart) document.Picture {
 		}
 		var text strings.Builder // for browsers without scripts
 		report.Timeline(&text, run, document.Options{Width: 120})
-		_, err = fmt.Fprintf(w, "<figure class=\"chart\" aria-label=\"Timeline\">\n<noscript><pre>%s</pre></noscript>\n"+
+		_, err = fmt.Fprintf(w, "<figure class=\"chart\" aria-label=\"Timeline\">\n"+
+			"<noscript><pre>%s</pre></noscript>\n"+
 			"<script type=\"application/json\" class=\"data\">%s</script>\n</figure>\n",
 			html.EscapeString(text.String()), data)
 		return err

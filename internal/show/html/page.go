@@ -139,8 +139,8 @@ func (p *Page) list(nav *document.Body, cases []report.Case, rows []row, runs in
 
 func newRow(outcome report.Outcome, scenario, kubernetes, failed string) row {
 	mark, style := outcome.Mark()
-	return row{outcome: outcome, cells: []document.Cell{{Text: mark, Style: style}, {Text: scenario}, {Text: kubernetes},
-		{Text: failed}}}
+	return row{outcome: outcome, cells: []document.Cell{{Text: mark, Style: style}, {Text: scenario},
+		{Text: kubernetes}, {Text: failed}}}
 }
 
 // runRow returns the line about a run, with a link to its section or the command that shows it.
@@ -158,7 +158,8 @@ func runRow(c *report.Case, r *report.Run) row {
 	if r.Seed != nil {
 		seed = strconv.FormatInt(*r.Seed, 10)
 	}
-	for _, text := range []string{seed, strconv.Itoa(r.Restarts), report.Span(r.Total.ToReady), report.Unready(r.Total)} {
+	for _, text := range []string{seed, strconv.Itoa(r.Restarts), report.Span(r.Total.ToReady),
+		report.Unready(r.Total)} {
 		x.cells = append(x.cells, document.Cell{Text: text})
 	}
 	return x

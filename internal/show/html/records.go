@@ -1,6 +1,8 @@
 package html
 
 import (
+	"cmp"
+
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/show/why"
@@ -66,26 +68,18 @@ func (t *table) point(r *trace.Record, rule string) point {
 		t.add(printable.Text(message)), t.add(rule)}
 }
 
+// glyphs are the names of the marks of records. Results have their own.
+var glyphs = map[trace.Kind]string{trace.Event: "event", trace.ContainerStarted: "start",
+	trace.ContainerStopping: "stop",
+	trace.ContainerExited:   "exit", trace.StatusPatched: "flip"}
+
 // glyph returns the name of the mark of a record.
 func glyph(r *trace.Record) string {
 	switch {
-	case r.Kind == trace.ProbeExecuted, r.Kind == trace.HookEnded, r.Kind == trace.ImagePullEnded,
-		r.Kind == trace.VolumeWaitEnded:
-		return string(r.Result)
 	case r.Kind == trace.Event && r.Type == "Warning":
 		return "alert"
-	case r.Kind == trace.Event:
-		return "event"
-	case r.Kind == trace.ContainerStarted:
-		return "start"
-	case r.Kind == trace.ContainerStopping:
-		return "stop"
 	case r.Kind == trace.ContainerExited && r.ExitCode == 0:
 		return "done"
-	case r.Kind == trace.ContainerExited:
-		return "exit"
-	case r.Kind == trace.StatusPatched:
-		return "flip"
 	}
-	return "step"
+	return cmp.Or(glyphs[r.Kind], string(r.Result), "step")
 }

@@ -141,8 +141,8 @@ func (h *change) add(what string, tone document.Style) {
 	h.What, h.Tone = h.What+what, max(h.Tone, tone)
 }
 
-// loss describes the begin of a loss of requests, unless it goes on with another share or for another
-// reason.
+// loss describes the begin of a loss of requests, unless it goes on with another share or for
+// another reason.
 func (t *conditions) loss(h *change) {
 	r := h.Record
 	if last, is := t.lost[r.Pod]; is && last.T == r.T && last.Took > 0 {

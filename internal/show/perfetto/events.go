@@ -56,8 +56,8 @@ func (m *maker) make() {
 	}
 }
 
-// lane adds a lane of a timeline. The node, each pod, each Deployment and each Service is a process;
-// numbers are counters, and other lanes are threads.
+// lane adds a lane of a timeline. The node, each pod, each Deployment and each Service is a
+// process; numbers are counters, and other lanes are threads.
 func (m *maker) lane(l *report.Lane) {
 	name := l.Label
 	switch {
@@ -88,7 +88,8 @@ func (m *maker) lane(l *report.Lane) {
 	case "kubelet":
 		thread := m.thread(name)
 		for _, b := range l.Bars {
-			m.slice(thread, "kubelet", map[string]string{"yes": "running", "no": "down"}[b.State], b.From, b.To, b.Record)
+			what := map[string]string{"yes": "running", "no": "down"}[b.State]
+			m.slice(thread, "kubelet", what, b.From, b.To, b.Record)
 		}
 	case "life":
 		m.life(l)

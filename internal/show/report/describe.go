@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -8,15 +9,15 @@ import (
 	"probesim.dev/trace"
 )
 
+// titles are those of the records that need no other words.
+var titles = map[trace.Kind]string{
+	trace.PodAdded: "pod added", trace.PodDeleteRequested: "deletion requested", trace.PodRemoved: "pod removed",
+	trace.KubeletStopped: "kubelet stopped", trace.KubeletStarted: "kubelet started",
+}
+
 // Describe describes a record for people: a title, and a message that may be empty.
 func Describe(r *trace.Record) (title, message string) {
 	switch r.Kind {
-	case trace.PodAdded:
-		return "pod added", ""
-	case trace.PodDeleteRequested:
-		return "deletion requested", ""
-	case trace.PodRemoved:
-		return "pod removed", ""
 	case trace.ContainerStarted:
 		if r.Instance > 0 {
 			return fmt.Sprintf("container started: restart %d", r.Instance), ""
@@ -43,12 +44,8 @@ func Describe(r *trace.Record) (title, message string) {
 		return printable.Text(r.Reason) + " hook: " + string(r.Result), r.Message
 	case trace.VolumeWaitEnded:
 		return "wait for volumes to " + printable.Text(r.Reason) + ": " + string(r.Result), ""
-	case trace.KubeletStopped:
-		return "kubelet stopped", ""
-	case trace.KubeletStarted:
-		return "kubelet started", ""
 	case trace.Step:
 		return "step " + printable.Text(r.Reason), r.Message
 	}
-	return r.Summary(), ""
+	return cmp.Or(titles[r.Kind], r.Summary()), ""
 }

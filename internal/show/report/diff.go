@@ -80,7 +80,7 @@ func DiffLine(w io.Writer, d *Diff, pad int, o document.Options) error {
 		return err
 	}
 	o.Margin += 2 // the notes may explain the difference
-	return Notes(w, d.Notes, o)
+	return document.WriteText(w, o, func(b *document.Body) { AddNotes(b, d.Notes) })
 }
 
 // line returns the line of a comparison, or of several.
@@ -119,7 +119,7 @@ func (d *Diff) summary() string {
 
 // DiffText writes a comparison in full: the records around the first difference, and a table of the
 // measures that changed.
-func DiffText(w io.Writer, d *Diff, o document.Options) error { return text(w, o, d.add) }
+func DiffText(w io.Writer, d *Diff, o document.Options) error { return document.WriteText(w, o, d.add) }
 
 func (d *Diff) add(b *document.Body) {
 	for i, p := range d.Pairs {

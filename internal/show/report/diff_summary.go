@@ -50,14 +50,14 @@ func (s *DiffSummary) Write(w io.Writer, pad int, o document.Options) error {
 	kind := s.worst.Kind()
 	if kind == NoDifference {
 		line := kind.line(s.Scenario, pad, s.Seeds.Label())
-		return text(w, o, func(b *document.Body) { b.Item(line) })
+		return document.WriteText(w, o, func(b *document.Body) { b.Item(line) })
 	}
 	line := kind.line(s.Scenario, 0, s.Seeds.Label(), s.facts())
 	line.Body = &document.Body{}
 	AddNotes(line.Body, s.worst.Notes)
 	line.Body.Text(plain, fmt.Sprintf("%s: seed %d, %s", kinds[kind].first, *s.worst.Seed, s.worst.summary()))
 	line.Body.Command(s.worst.Replay)
-	if err := text(w, o, func(b *document.Body) { b.Item(line) }); err != nil {
+	if err := document.WriteText(w, o, func(b *document.Body) { b.Item(line) }); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(w)

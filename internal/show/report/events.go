@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -29,16 +28,14 @@ type EventSeries struct {
 	pods   map[string]bool
 }
 
-// Events writes the events of the run, or of the part of it that is shown, like kubectl describe:
+// AddEvents adds the events of the run, or of the part of it that is shown, like kubectl describe:
 // one row for equal events, with a count, sorted by the latest occurrence. Times count from t=0.
 // Equal events of the replicas of a workload share a row. If many pods have events, those of all
 // pods do.
-func Events(w io.Writer, run *Run, o document.Options) error {
-	return text(w, o, func(b *document.Body) {
-		if all := run.Events(); len(all) > 0 {
-			b.Section(document.Section{Title: "Events:"}).Table(EventTable(all, maxEvents))
-		}
-	})
+func (r *Run) AddEvents(b *document.Body) {
+	if all := r.Events(); len(all) > 0 {
+		b.Section(document.Section{Title: "Events:"}).Table(EventTable(all, maxEvents))
+	}
 }
 
 // Events returns the events of the part of the run that is shown.

@@ -172,12 +172,12 @@ func (c *Case) failureText() string {
 			continue
 		}
 		RunLine(&b, r, 0, o)
-		Notes(&b, r.Notes, o)
+		document.WriteText(&b, o, func(d *document.Body) { AddNotes(d, r.Notes) })
 		if r.Replay != "" {
 			fmt.Fprintf(&b, "to repeat this run: %s\n", r.Replay)
 		}
-		Failures(&b, r.Expectations, o)
+		document.WriteText(&b, o, func(d *document.Body) { AddFailures(d, r.Expectations) })
 	}
-	Failures(&b, c.Expectations, o)
+	document.WriteText(&b, o, func(d *document.Body) { AddFailures(d, c.Expectations) })
 	return b.String()
 }

@@ -15,31 +15,18 @@ type jsonReport struct {
 }
 
 type jsonCase struct {
-	Name         string        `json:"name"`
-	Description  string        `json:"description,omitempty"`
-	File         string        `json:"file"`
-	Line         int           `json:"line"`
-	Kubernetes   string        `json:"kubernetes"`
-	Outcome      Outcome       `json:"outcome"`
-	Error        string        `json:"error,omitempty"` // of an invalid file
-	Runs         []jsonRun     `json:"runs"`
-	Expectations []Expectation `json:"expectations,omitempty"` // across all runs
-	Unproven     []string      `json:"unproven,omitempty"`     // in all of several runs
-	Summary      *jsonSummary  `json:"summary,omitempty"`      // of several runs
+	*Case
+	Outcome Outcome      `json:"outcome"`
+	Error   string       `json:"error,omitempty"` // of an invalid file
+	Runs    []jsonRun    `json:"runs"`
+	Summary *jsonSummary `json:"summary,omitempty"` // of several runs
 }
 
 type jsonRun struct {
-	Seed         *int64        `json:"seed,omitempty"`
+	*Run
 	Until        string        `json:"until"`
 	Outcome      Outcome       `json:"outcome"`
 	Error        string        `json:"error,omitempty"`
-	Hash         string        `json:"hash"`
-	Records      int           `json:"records"`
-	Restarts     int           `json:"restarts"`
-	ProbeErrors  int           `json:"probeErrors,omitempty"`
-	Replay       string        `json:"replay,omitempty"`
-	Notes        []string      `json:"notes,omitempty"`
-	Unproven     []string      `json:"unproven,omitempty"`
 	Checked      int           `json:"checked"` // number of expectations that applied
 	Expectations []Expectation `json:"expectations"`
 }
@@ -54,27 +41,18 @@ func JSON(w io.Writer, cases []Case) error {
 }
 
 func (c *Case) json() jsonCase {
-	jc := jsonCase{Name: c.Scenario, Description: c.Description, File: c.File, Line: c.Line, Kubernetes: c.Kubernetes,
-		Outcome: c.Outcome(), Runs: make([]jsonRun, len(c.Runs)), Expectations: c.Expectations, Unproven: c.Unproven,
-		Summary: c.summary()}
+	jc := jsonCase{Case: c, Outcome: c.Outcome(), Runs: make([]jsonRun, len(c.Runs)), Summary: c.summary()}
 	if c.Err != nil {
 		jc.Error = c.Err.Error()
 	}
 	for i, r := range c.Runs {
-		jc.Runs[i] = r.json()
+		jc.Runs[i] = jsonRun{Run: r, Until: value.Format(r.Until.Offset()), Outcome: r.Outcome(), Checked: r.Checked(),
+			Expectations: append([]Expectation{}, r.Expectations...)}
+		if r.Err != nil {
+			jc.Runs[i].Error = r.Err.Error()
+		}
 	}
 	return jc
-}
-
-func (r *Run) json() jsonRun {
-	jr := jsonRun{Seed: r.Seed, Until: value.Format(r.Until.Offset()), Outcome: r.Outcome(), Hash: r.Hash,
-		Records: r.Steps, Restarts: r.Restarts, ProbeErrors: r.ProbeErrors,
-		Replay: r.Replay, Notes: r.Notes, Unproven: r.Unproven, Checked: r.Checked(),
-		Expectations: append([]Expectation{}, r.Expectations...)}
-	if r.Err != nil {
-		jr.Error = r.Err.Error()
-	}
-	return jr
 }
 
 // MarshalJSON writes the record as in a trace.

@@ -98,8 +98,8 @@ func readyLabel(w *history.Workload) string {
 	return fmt.Sprintf("Ready %d/%d", w.Ready[len(w.Ready)-1].Value, w.Desired[len(w.Desired)-1].Value)
 }
 
-// levelLane shows a number as the height of a bar, in relation to the greatest number of the lane or
-// of another one.
+// levelLane shows a number as the height of a bar, in relation to the greatest number of the lane
+// or of another one.
 func levelLane(label, of string, levels []history.Level, most int, end virtual.Time) *Lane {
 	l := &Lane{Label: label, Of: of, Kind: "level", Depth: 1, Pod: -1}
 	most = max(most, greatest(levels))
@@ -123,8 +123,8 @@ func greatest(levels []history.Level) (most int) {
 	return most
 }
 
-// lossLane shows how many requests a second are lost, and marks of those that are lost at once. Losses
-// of several pods at one time share a bar.
+// lossLane shows how many requests a second are lost, and marks of those that are lost at once.
+// Losses of several pods at one time share a bar.
 func lossLane(r *history.Router, of string) *Lane {
 	l := &Lane{Label: fmt.Sprintf("lost %.0f", r.Lost()), Of: of, Kind: "lost", Depth: 1, Pod: -1, Losses: r.Losses}
 	var edges []virtual.Time

@@ -21,64 +21,64 @@ import (
 
 // Case is a scenario with one version of Kubernetes. It has one run, or one run for each seed.
 type Case struct {
-	Scenario    string
-	Description string
-	File        string // scenario file
-	Line        int    // line on which the scenario starts
-	Kubernetes  string // version, for example v1.37
-	Runs        []*Run
+	Scenario    string `json:"name"`
+	Description string `json:"description,omitempty"`
+	File        string `json:"file"`       // scenario file
+	Line        int    `json:"line"`       // line on which the scenario starts
+	Kubernetes  string `json:"kubernetes"` // version, for example v1.37
+	Runs        []*Run `json:"-"`
 	// Expectations need to hold in at least one of the runs.
-	Expectations []Expectation
+	Expectations []Expectation `json:"expectations,omitempty"`
 	// Unproven is what Unproven of all runs has.
-	Unproven []string
+	Unproven []string `json:"unproven,omitempty"`
 	// Statistics summarizes the numbers of all runs. It may be nil, for example if there is only
 	// one run.
-	Statistics *summary.Summary
+	Statistics *summary.Summary `json:"-"`
 	// Err is set instead of the other fields, except File, if the file is invalid and its scenarios
 	// did not run.
-	Err error
+	Err error `json:"-"`
 }
 
 // Run is one run of a scenario, with the outcomes of its expectations.
 type Run struct {
-	Scenario    string
-	Description string
-	Kubernetes  string       // version, for example v1.37
-	Seed        *int64       // nil for a run without a seed
-	Until       virtual.Time // virtual time at which the run ended
+	Scenario    string       `json:"-"`
+	Description string       `json:"-"`
+	Kubernetes  string       `json:"-"`              // version, for example v1.37
+	Seed        *int64       `json:"seed,omitempty"` // nil for a run without a seed
+	Until       virtual.Time `json:"-"`              // virtual time at which the run ended
 	// From and To limit the timeline and the events to a part of the run; a zero To means its end.
 	// A page shows the run from From on at first, with its pods folded.
-	From, To virtual.Time
+	From, To virtual.Time `json:"-"`
 	// Zero is the time of day at t=0, for the axis of timelines. Nil: it has virtual times.
-	Zero   *time.Duration
-	Replay string   // command that repeats the run
-	Notes  []string // what a reader has to know besides the trace, such as fields that the API server drops
+	Zero   *time.Duration `json:"-"`
+	Replay string         `json:"replay,omitempty"` // command that repeats the run
+	Notes  []string       `json:"notes,omitempty"`  // what a reader has to know besides the trace
 
-	Records []trace.Record // may be nil after the run has been drawn
+	Records []trace.Record `json:"-"` // may be nil after the run has been drawn
 	// History is drawn instead of the Records. It is set only for recordings of clusters, which do
 	// not tell everything.
-	History *history.History
+	History *history.History `json:"-"`
 	// EventList has the events of a recording, which has only their counts. For a run they are
 	// collected from the Records.
-	EventList    []*EventSeries
-	Windows      []history.Window // of the rules of the scenario; may be nil after the run has been drawn
-	Steps        int              // number of observable records
-	Restarts     int              // number of restarts of containers; see CountRestarts
-	ProbeErrors  int              // number of probe runs that ended with an error; see CountProbeErrors
-	Pods         []summary.Pod    // numbers of each pod; may be nil after Case.Statistics has them
-	Total        summary.Numbers  // see summary.Total
-	Hash         string           // see trace.Hash
-	Expectations []Expectation
+	EventList    []*EventSeries   `json:"-"`
+	Windows      []history.Window `json:"-"`                     // of the rules; may be nil after the run has been drawn
+	Steps        int              `json:"records"`               // number of observable records
+	Restarts     int              `json:"restarts"`              // of containers; see CountRestarts
+	ProbeErrors  int              `json:"probeErrors,omitempty"` // see CountProbeErrors
+	Pods         []summary.Pod    `json:"-"`                     // may be nil after Case.Statistics has them
+	Total        summary.Numbers  `json:"-"`                     // see summary.Total
+	Hash         string           `json:"hash"`                  // see trace.Hash
+	Expectations []Expectation    `json:"-"`
 	// Unproven names the expectations that held and prove nothing, and the rules of the scenario
 	// that never applied.
-	Unproven []string
+	Unproven []string `json:"unproven,omitempty"`
 	// Err says why the run ended early: a limit was exceeded, or probesim itself failed.
-	Err error
+	Err error `json:"-"`
 	// Why explains the run on its page. It may be nil.
-	Why *why.Run
-	// Output is text about the run: its timeline for JUnit, its section for a page. ID is that of the
-	// section.
-	Output, ID string
+	Why *why.Run `json:"-"`
+	// Output is text about the run: its timeline for JUnit, its section for a page. ID is that of
+	// the section.
+	Output, ID string `json:"-"`
 }
 
 // Outcome is the outcome of a run, a case or an expectation.

@@ -37,9 +37,19 @@ func TestText(t *testing.T) {
 }
 
 var writers = map[string]func(io.Writer, *Run, document.Options) error{
-	"timeline": Timeline, "events": Events, "heading": Heading,
-	"checks":   func(w io.Writer, r *Run, o document.Options) error { return Checks(w, r.Expectations, o) },
-	"failures": func(w io.Writer, r *Run, o document.Options) error { return Failures(w, r.Expectations, o) },
+	"timeline": Timeline,
+	"events": func(w io.Writer, r *Run, o document.Options) error {
+		return document.WriteText(w, o, r.AddEvents)
+	},
+	"heading": func(w io.Writer, r *Run, o document.Options) error {
+		return document.WriteText(w, o, r.AddHeading)
+	},
+	"checks": func(w io.Writer, r *Run, o document.Options) error {
+		return document.WriteText(w, o, func(b *document.Body) { AddChecks(b, r.Expectations) })
+	},
+	"failures": func(w io.Writer, r *Run, o document.Options) error {
+		return document.WriteText(w, o, func(b *document.Body) { AddFailures(b, r.Expectations) })
+	},
 	"lines": func(w io.Writer, r *Run, o document.Options) error {
 		for _, run := range cases()[0].Runs {
 			RunLine(w, run, 12, o)
@@ -141,11 +151,11 @@ func TestTextFits(t *testing.T) {
 			var b strings.Builder
 			run.Records = records
 			o := document.Options{Width: width}
-			Heading(&b, run, o)
-			Events(&b, run, o)
-			Checks(&b, run.Expectations, o)
+			for _, name := range []string{"heading", "events", "checks"} {
+				writers[name](&b, run, o)
+			}
 			o.Margin = 2
-			Failures(&b, run.Expectations, o)
+			writers["failures"](&b, run, o)
 			for line := range strings.Lines(b.String()) {
 				if n := utf8.RuneCountInString(line) - 1; n > width {
 					t.Errorf("run %d: %d columns in %d:\n%s", i, n, width, line)
@@ -194,10 +204,9 @@ func TestNoEscapesGetThrough(t *testing.T) {
 			Failures: []Failure{{evil, evil, []Line{{&r.Records[i], true}}}}})
 	}
 	var b strings.Builder
-	Heading(&b, r, document.Options{})
-	Timeline(&b, r, document.Options{})
-	Events(&b, r, document.Options{})
-	Checks(&b, r.Expectations, document.Options{})
+	for _, name := range []string{"heading", "timeline", "events", "checks"} {
+		writers[name](&b, r, document.Options{})
+	}
 	if i := strings.IndexAny(b.String(), "\x1b\x07\r\u009b"); i >= 0 || !utf8.ValidString(b.String()) {
 		t.Errorf("at byte %d of %q", i, b.String())
 	}

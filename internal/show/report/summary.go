@@ -26,7 +26,7 @@ func CaseSummary(w io.Writer, c *Case, o document.Options) error {
 	line := lineOf(c.Outcome(), c.Scenario, 0, c.facts()...)
 	line.Body = &document.Body{}
 	c.AddSummary(line.Body)
-	if err := text(w, o, func(b *document.Body) { b.Item(line) }); err != nil {
+	if err := document.WriteText(w, o, func(b *document.Body) { b.Item(line) }); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(w)
@@ -375,8 +375,8 @@ func (c *Case) addStatistics(t *document.Table, s *summary.Statistics) {
 	}
 }
 
-// cells returns a row of a distribution: least, median, 95th percentile and greatest, and unless all
-// are the same the seed of the greatest, and a histogram for a page.
+// cells returns a row of a distribution: least, median, 95th percentile and greatest, and unless
+// all are the same the seed of the greatest, and a histogram for a page.
 func (c *Case) cells(r *statistic) []document.Cell {
 	most, seed := r.Max()
 	row := []document.Cell{{Text: "  " + r.Label}, r.cell(r.Min()), r.cell(r.Median()), r.cell(r.Quantile(95)),

@@ -7,17 +7,11 @@ import (
 // jsonSummary is the summary of several runs. Times are in nanoseconds.
 type jsonSummary struct {
 	Runs         int                      `json:"runs"`
-	Outcomes     jsonOutcomes             `json:"outcomes"`
+	Outcomes     map[Outcome]int          `json:"outcomes"`
 	Expectations []jsonTally              `json:"expectations"`
 	Pods         []*summary.PodStatistics `json:"pods"`
 	FirstFailure *jsonRunIndex            `json:"firstFailure,omitempty"`
 	Worst        *jsonRunIndex            `json:"worst,omitempty"`
-}
-
-type jsonOutcomes struct {
-	OK     int `json:"ok"`
-	Failed int `json:"failed"`
-	Error  int `json:"error"`
 }
 
 type jsonTally struct {
@@ -43,16 +37,10 @@ func (c *Case) summary() *jsonSummary {
 	if len(c.Runs) < 2 || c.Statistics == nil {
 		return nil
 	}
-	s := &jsonSummary{Runs: len(c.Runs), Expectations: []jsonTally{}, Pods: []*summary.PodStatistics{}}
+	s := &jsonSummary{Runs: len(c.Runs), Outcomes: map[Outcome]int{OK: 0, Failed: 0, Broken: 0},
+		Expectations: []jsonTally{}, Pods: []*summary.PodStatistics{}}
 	for _, r := range c.Runs {
-		switch r.Outcome() {
-		case OK:
-			s.Outcomes.OK++
-		case Failed:
-			s.Outcomes.Failed++
-		case Broken:
-			s.Outcomes.Error++
-		}
+		s.Outcomes[r.Outcome()]++
 	}
 	for _, t := range c.tallies() {
 		s.Expectations = append(s.Expectations,

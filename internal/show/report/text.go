@@ -14,27 +14,11 @@ import (
 	"probesim.dev/trace"
 )
 
-// text writes what a function adds to a document as text.
-func text(w io.Writer, o document.Options, add func(b *document.Body)) error {
-	var d document.Document
-	add(&d.Body)
-	return d.Write(w, "text", o)
-}
-
-// Heading writes the scenario name, the facts of the run, and the description.
-func Heading(w io.Writer, run *Run, o document.Options) error {
-	return text(w, o, run.heading)
-}
-
-func (r *Run) heading(b *document.Body) {
+// AddHeading adds the scenario name, the facts of the run, and the description.
+func (r *Run) AddHeading(b *document.Body) {
 	b.Lead(r.Scenario+" ", strings.Join(r.Facts(), "  "))
 	b.Text(document.Plain, Description(r.Description))
 	AddNotes(b, r.Notes)
-}
-
-// Notes writes the notes about a run.
-func Notes(w io.Writer, notes []string, o document.Options) error {
-	return text(w, o, func(b *document.Body) { AddNotes(b, notes) })
 }
 
 // AddNotes adds the notes about a run.
@@ -64,7 +48,7 @@ func RunLine(w io.Writer, run *Run, pad int, o document.Options) error {
 // writeLine writes a line for programs that read lines, which does not wrap.
 func writeLine(w io.Writer, line document.Item, o document.Options) error {
 	o.Width = math.MaxInt
-	return text(w, o, func(b *document.Body) { b.Item(line) })
+	return document.WriteText(w, o, func(b *document.Body) { b.Item(line) })
 }
 
 // lineOf returns the line of a run or a case, with its outcome, padded name and facts.
@@ -182,18 +166,13 @@ func CaseLine(w io.Writer, c *Case, pad int, o document.Options) error {
 	}
 	line := lineOf(Failed, c.Scenario, pad, c.Kubernetes, "across "+Plural(len(c.Runs), "run"))
 	line.Body = &document.Body{}
-	addFailures(line.Body, c.Expectations)
-	return errors.Join(c.unproven(w, o), text(w, o, func(b *document.Body) { b.Item(line) }))
+	AddFailures(line.Body, c.Expectations)
+	return errors.Join(c.unproven(w, o), document.WriteText(w, o, func(b *document.Body) { b.Item(line) }))
 }
 
 func (c *Case) unproven(w io.Writer, o document.Options) error {
 	o.Margin += 2
-	return Notes(w, c.Unproven, o)
-}
-
-// Checks writes one line for each expectation, and the details of failed ones.
-func Checks(w io.Writer, expectations []Expectation, o document.Options) error {
-	return text(w, o, func(b *document.Body) { AddChecks(b, expectations) })
+	return document.WriteText(w, o, func(b *document.Body) { AddNotes(b, c.Unproven) })
 }
 
 // AddChecks adds a line for each expectation, and the details of failed ones.
@@ -204,22 +183,8 @@ func AddChecks(b *document.Body, expectations []Expectation) {
 	}
 }
 
-// Failures writes the failed expectations with details.
-func Failures(w io.Writer, expectations []Expectation, o document.Options) error {
-	return text(w, o, func(b *document.Body) { addFailures(b, expectations) })
-}
-
-func addFailures(b *document.Body, expectations []Expectation) { AddChecks(b, FailedOf(expectations)) }
-
-// FailedNames writes the names of the failed expectations.
-func FailedNames(w io.Writer, expectations []Expectation, o document.Options) error {
-	return text(w, o, func(b *document.Body) {
-		for _, e := range FailedOf(expectations) {
-			mark, style := markOf(Failed, 7)
-			b.Item(document.Item{Mark: mark, Style: style, Text: e.Name})
-		}
-	})
-}
+// AddFailures adds the failed expectations with details.
+func AddFailures(b *document.Body, expectations []Expectation) { AddChecks(b, FailedOf(expectations)) }
 
 // FailedOf returns the expectations that failed.
 func FailedOf(all []Expectation) (list []Expectation) {
@@ -256,20 +221,15 @@ func (e *Expectation) details(b *document.Body, seeds, seed string) {
 		f := &e.Failures[i]
 		add("expected", f.Expected)
 		add("got", f.Got+seed)
-		addAround(b, f.Around)
+		AddAround(b, f.Around)
 	}
 	if e.More > 0 {
 		b.Text(document.Plain, fmt.Sprintf("and %d more%s", e.More, seed))
 	}
 }
 
-// Around writes the records around a moment, with a ">" at those that are marked.
-func Around(w io.Writer, lines []Line, o document.Options) error {
-	o.Margin += 2
-	return text(w, o, func(b *document.Body) { addAround(b, lines) })
-}
-
-func addAround(b *document.Body, lines []Line) {
+// AddAround adds the records around a moment, with a ">" at those that are marked.
+func AddAround(b *document.Body, lines []Line) {
 	records := newRecords(lines, func(l Line) *trace.Record { return l.Record })
 	for _, l := range lines {
 		if l.Mark {
@@ -297,7 +257,8 @@ func newRecords[T any](list []T, of func(T) *trace.Record) *records {
 }
 
 func (r *records) add(mark string, style document.Style, x *trace.Record) {
-	r.Row(document.Cell{Text: fmt.Sprintf("%s%*s", mark, r.width, trace.FormatTime(x.T)), Style: style, Steps: []int64{x.Step}},
+	r.Row(document.Cell{Text: fmt.Sprintf("%s%*s", mark, r.width, trace.FormatTime(x.T)), Style: style,
+		Steps: []int64{x.Step}},
 		document.Cell{Text: x.Subject(), Style: style}, document.Cell{Text: x.Summary(), Style: style})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/printable"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -63,14 +64,12 @@ func (q *Question) ParseRestart(text string) error {
 // Containers returns the names of the containers of the pod, init containers first.
 func (q *Question) Containers() []string { return q.containersOf(q.Pod) }
 
-func (q *Question) containersOf(key string) []string {
-	var list []string
+func (q *Question) containersOf(key string) (list []string) {
 	for _, pod := range q.Pods {
-		if pod.Namespace+"/"+pod.Name != key {
-			continue
-		}
-		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-			list = append(list, c.Name)
+		if pod.Namespace+"/"+pod.Name == key {
+			for c := range podutil.Containers(&pod.Spec) {
+				list = append(list, c.Name)
+			}
 		}
 	}
 	return list
@@ -85,9 +84,7 @@ func (q *Question) CheckContainer() error {
 	}
 	if len(with) == 0 {
 		return fmt.Errorf("--container: there is no container %s; the containers are: %s", strconv.Quote(q.Container),
-			printable.Few(q.names(func(string, string) string {
-				return ""
-			})))
+			printable.Few(q.names(func(string, string) string { return "" })))
 	}
 	q.Among, q.Pod = with, with[0]
 	return nil
@@ -164,9 +161,7 @@ func (q *Question) Answer(run *Run) ([]Explanation, error) {
 			return []Explanation{e}, nil
 		}
 		err := fmt.Errorf("there is no restart %d; restarts of the containers: %s", *q.Restart,
-			printable.Few(q.names(func(pod, c string) string {
-				return fmt.Sprintf(" %d", run.Restarts(pod, c))
-			})))
+			printable.Few(q.names(func(pod, c string) string { return fmt.Sprintf(" %d", run.Restarts(pod, c)) })))
 		return nil, errors.Join(err, q.whyNot(run))
 	}
 	if q.Ready {

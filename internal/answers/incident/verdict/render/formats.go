@@ -40,7 +40,7 @@ func (a *Answer) recording(d *document.Document) {
 	html.Add(&s.Section(document.Section{Page: true}).Body, &untitled)
 	if len(run.EventList) > 0 {
 		s.Picture(document.Picture{Text: func(w io.Writer, o document.Options) error {
-			return report.Events(w, run, o)
+			return document.WriteText(w, o, run.AddEvents)
 		}})
 	}
 }
