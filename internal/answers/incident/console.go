@@ -54,8 +54,12 @@ func (t *textReader) consoleLine(trimmed string, at Place) bool {
 func (t *textReader) heading(trimmed string, at Place) bool {
 	switch {
 	case strings.HasPrefix(trimmed, "#") && !speaks(strings.TrimLeft(trimmed, "# ")) || ruled(trimmed):
+		if t.section != nil && len(t.section.facts) > 0 && (strings.Contains(trimmed, "..") || strings.Contains(trimmed, "…")) {
+			t.rec.Abridged = true
+		}
 		return true
 	case headed(t.words):
+		t.listing++
 		if t.section != nil && len(t.section.facts) > 0 && strings.Contains(strings.ToLower(trimmed), "reason") {
 			t.section = nil // the table of another command
 		}

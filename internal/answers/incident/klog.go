@@ -22,13 +22,17 @@ var (
 	// klog, or of which somebody cut it off: month and day, time, node, program.
 	journalLine = regexp.MustCompile(`^([A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2}) (?:\S+ )?(?:kubelet|kernel|k3s|hyperkube)\S*: ` +
 		`(?:\[ *[\d.]+\] )?(?:[\w.-]+\.go:\d+\] )?`)
+	// ringLine matches the beginning of a line of the kernel's ring buffer, with its time as dmesg
+	// writes it.
+	ringLine = regexp.MustCompile(`^\s*\[ *(?:[\d.]+|[A-Z][a-z]{2} ([A-Z][a-z]{2} [ \d]\d [\d:]{8}) \d{4})\] +`)
 	// nodeMemory matches lines about the memory of the node, not about the limit of a container:
 	// those of cAdvisor, of the kubelet (oom_watcher_linux.go at v1.37.2), and of the kernel.
-	nodeMemory = regexp.MustCompile(`^(?:Created an OOM event in container "/"|"?System OOM encountered|Out of memory: Kill)`)
+	nodeMemory = regexp.MustCompile(`^(?:Created an OOM event in container "/"|"?System OOM encountered|Out of memory: Kill|oom-kill:constraint=CONSTRAINT_NONE)`)
 	// limitReached and invoked match lines of the kernel about the memory limit of a cgroup
 	// (mm/oom_kill.c of Linux 4.15 and 6.12), and about the process that asked for more.
-	limitReached = regexp.MustCompile(`^(?:\s*mem_cgroup_out_of_memory\+|Memory cgroup out of memory: Kill)`)
-	invoked      = regexp.MustCompile(`^(\S{1,15}) invoked oom-killer: |Kill(?:ed)? process \d+ \(([^)\s]{1,15})\)`)
+	limitReached = regexp.MustCompile(`^(?:(?:\s*\[<\w+>\])? *mem_cgroup_(?:out_of_memory|oom_synchronize)\+|` +
+		`Memory cgroup out of memory: Kill|oom-kill:constraint=CONSTRAINT_MEMCG|Task in \S+ killed as a result of limit)`)
+	invoked = regexp.MustCompile(`^(\S{1,15}) invoked oom-killer: |Kill(?:ed)? process \d+ \(([^)\s]{1,15})\)`)
 	// pressed matches a line of the eviction manager of a kubelet, or a condition of kubectl
 	// describe node, that says that the node is short of a resource.
 	pressed = regexp.MustCompile(`node conditions - observed: \[\w+Pressure|^\s*(?:Memory|Disk|PID)Pressure\s+True\b`)
@@ -120,8 +124,17 @@ func (t *textReader) logLine(line string, at Place) bool {
 		m = journalLine.FindStringSubmatchIndex(line)
 	}
 	if m != nil {
+		used := len(t.rec.Facts)
 		t.klog(line[m[1]:], logTime("Jan _2 15:04:05", line[m[2]:m[3]], time.Second), at, brief(line))
+		if len(t.rec.Facts) == used {
+			t.sign(line[m[1]:], at)
+		}
 		return true
+	}
+	if ring := ringLine.FindStringSubmatch(line); ring != nil {
+		used := len(t.rec.Facts)
+		t.klog(line[len(ring[0]):], logTime("Jan _2 15:04:05", ring[1], time.Second), at, brief(line))
+		return len(t.rec.Facts) > used
 	}
 	// without its time
 	if trimmed := strings.TrimSpace(line); strings.Contains(line, ` probe for "`) && oldProbe.MatchString(trimmed) {

@@ -58,13 +58,13 @@ func (o *object) text(name string) string {
 	return s
 }
 
-const parts = `(status|spec|containerStatuses|initContainerStatuses|conditions|containers|state|lastState` +
-	`|livenessProbe|readinessProbe|startupProbe)`
+const parts = `status|spec|containerStatuses|initContainerStatuses|conditions|containers|state|lastState` +
+	`|livenessProbe|readinessProbe|startupProbe`
 
 var (
 	// jsonPart and yamlPart match the first line of a part of a pod.
-	jsonPart = regexp.MustCompile(`^\s*"` + parts + `":\s*([\[{])`)
-	yamlPart = regexp.MustCompile(`^\s*(?:- )?` + parts + `:\s*(?:\{.*)?$`)
+	jsonPart = regexp.MustCompile(`^\s*"(` + parts + `|State)":\s*([\[{])`)
+	yamlPart = regexp.MustCompile(`^\s*(?:- )?(` + parts + `):\s*(?:\{.*)?$`)
 
 	yamlStart = regexp.MustCompile(`^ *(- )?(apiVersion|kind|metadata|items):(\s|$)`)
 	// yamlLine matches the lines of a YAML document at its top level. Titles of kubectl begin with

@@ -266,8 +266,12 @@ func (t *textReader) podRow(line string, words []word, at Place) bool {
 		if !strings.Contains(words[i].text, "/") || !digit(words[i].text[0]) {
 			continue
 		}
-		if m := status.FindStringSubmatch(line[words[i].start:]); m != nil {
-			return (m[3] != "" || terms[strings.TrimPrefix(m[2], "Init:")]) && t.statusRow(line, words[:i], m, at)
+		m := status.FindStringSubmatch(line[words[i].start:])
+		if m != nil && (m[3] != "" || terms[strings.TrimPrefix(m[2], "Init:")]) {
+			return t.statusRow(line, words[:i], m, at)
+		}
+		if m = sentenceStatus.FindStringSubmatch(line[words[i].start:]); m != nil {
+			return t.statusRow(line, words[:i], m, at)
 		}
 	}
 	return false
@@ -324,10 +328,34 @@ func (t *textReader) statusRow(line string, before []word, m []string, at Place)
 	default:
 		return false // a sentence
 	}
-	if f.Pod != nil && t.add(f) {
+	if f.Pod = t.madeAnew(f); f.Pod == nil {
+		return true
+	}
+	if m := onNode.FindStringSubmatch(line); m != nil {
+		f.Pod.Node = m[1]
+	}
+	if f.Listing = t.listing; t.add(f) {
 		t.rows = append(t.rows, f)
 	}
 	return true
+}
+
+// madeAnew returns the pod of a row: a new one if the pod of this name was being deleted, and is
+// younger now.
+func (t *textReader) madeAnew(f *Fact) *Pod {
+	for _, row := range slices.Backward(t.rows) {
+		if row.Pod != f.Pod || f.Pod == nil {
+			continue
+		}
+		if old := f.Pod; row.Reason == "Terminating" && f.Reason != row.Reason && f.ages[0].at < row.ages[0].at {
+			if f.Pod = t.newPod(old.Namespace, old.Name, "", f.Place); f.Pod != nil {
+				old.Replaced = true
+				t.bare[old.Name] = append(t.bare[old.Name], f.Pod)
+			}
+		}
+		break
+	}
+	return f.Pod
 }
 
 // isElided reports whether a word is a name that a person has shortened, such as web-....
@@ -354,6 +382,10 @@ var (
 		`^(\d{1,9}/\d{1,9})\s+([A-Z][A-Za-z0-9:/]{3,})(?:\s+(?:restarts=)?(\d{1,9}))?` +
 			`(?:\s+\((\w+) ago\))?(?:\s+(\S+)|\s*$)`)
 	nodeStatus = regexp.MustCompile(`^\s*([a-z0-9][-a-z0-9.]*)\s+((?:Not)?Ready\S*)\s+\S+\s+\S+\s+v\d+\.\d+`)
+	// sentenceStatus matches them if the STATUS is a sentence, as up to Kubernetes 1.7.
+	sentenceStatus = regexp.MustCompile(`^(\d{1,9}/\d{1,9})\s{2,}([A-Z]\S*(?: \S+)+)\s{2,}(\d{1,9})()\s+(\S+)\s*$`)
+	// onNode matches the columns from AGE to NODE of kubectl get pods -o wide.
+	onNode     = regexp.MustCompile(`\s\d+[smhdy]\S*\s+(?:[\da-f.:]+|<none>)\s+([a-z0-9][-a-z0-9.]*[a-z0-9])(?:\s|$)`)
 	lastColumn = regexp.MustCompile(`<none>\s+(\d+/\d+)$`) // READINESS GATES
 	objectKind = regexp.MustCompile(`^[A-Za-z.]{2,}$`)
 )

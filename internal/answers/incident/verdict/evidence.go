@@ -3,7 +3,6 @@ package verdict
 import (
 	"cmp"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,11 +53,13 @@ type evidence struct {
 
 // kubeletLog is what the logs of kubelets in the recording show of all pods.
 type kubeletLog struct {
-	probes    bool             // failed ones
-	restarted bool             // a kubelet
-	starved   []*incident.Fact // a node was out of memory
-	rows      []*incident.Fact // of kubectl get pods
-	evicted   *incident.Fact   // of a pod that the text does not name, or nil
+	probes    bool                      // failed ones
+	restarted bool                      // a kubelet
+	starved   []*incident.Fact          // a node was out of memory
+	rows      []*incident.Fact          // of kubectl get pods
+	evicted   *incident.Fact            // of a pod that the text does not name, or nil
+	down      map[string]*incident.Fact // nodes that are not ready
+	partial   bool                      // lines are left out, or a command has waited in vain: silence tells nothing
 }
 
 // forgotten returns the line of a log that says that a new kubelet does not know whether a pod is
@@ -246,6 +247,15 @@ var causeOf = byWord(map[Cause]string{
 	Node:          "Unknown ContainerStatusUnknown NodeLost",
 })
 
+// causeIn returns the cause that a state of a container proves: its reason, or a sentence in its place.
+func causeIn(f *incident.Fact) Cause {
+	reason := strings.TrimPrefix(f.Reason, "Init:")
+	if cause, is := causeOf[reason]; is || f.Kind != incident.Waiting && !strings.Contains(reason, " ") {
+		return cause
+	}
+	return Cause(strings.Replace(problem("start", reason+": "+f.Message), "BackOff", "", 1))
+}
+
 func byWord(words map[Cause]string) map[string]Cause {
 	causes := map[string]Cause{}
 	for _, cause := range slices.Sorted(maps.Keys(words)) {
@@ -256,49 +266,25 @@ func byWord(words map[Cause]string) map[string]Cause {
 	return causes
 }
 
-// The causes that the messages of some events prove. The first whose words fit counts.
-type wordsOf []struct {
-	words *regexp.Regexp
-	cause Cause
-}
+// messages has the groups of problems.txt with what the messages of some events prove: up to 2015,
+// FailedCreate was about containers.
+var messages = map[string][]Cause{"FailedMount": {"mount"}, "FailedAttachVolume": {"mount"}, "FailedMapVolume": {"mount"},
+	"BackOff": {"start"}, "Failed": {"start"}, "FailedSync": {"start"}, "FailedStart": {"start"},
+	"FailedCreate": {"create", "start"}}
 
-var (
-	mountFailures = wordsOf{
-		{regexp.MustCompile(`(?i)couldn't find key|(configmap|secret).*(not found|non-existent config key)`),
-			Configuration},
-	}
-	startFailures = wordsOf{
-		{regexp.MustCompile(
-			`pull(ing)? image|ErrImage(NeverPull|Pull)|ImagePullBackOff|InvalidImageName|inspect image|` +
-				`image can't be pulled`), Image},
-		{regexp.MustCompile(`(?i)couldn't find key|CreateContainerConfigError|(secret|configmap).*not found|` +
-			`run as ?(non-)?root|runAsUser`), Configuration},
-		{regexp.MustCompile(`CrashLoopBackOff|Back-off restarting|restarting failed`), "BackOff"},
-		{regexp.MustCompile(`FailedMount|volumes`), Volume},
-		{regexp.MustCompile(`^Error: |StartContainer|start container|failed to create|OCI runtime|RunContainerError|` +
-			`CreateContainerError|Error response from daemon|executable file not found`), CannotStart},
-	}
-	// those of controllers (pkg/controller/controller_utils.go and
-	// pkg/controller/statefulset/stateful_pod_control.go at v1.37.2); up to 2015 of containers
-	creations = append(wordsOf{
-		{regexp.MustCompile(`^Error creating: |(?i)^create Pod \S+ in |is forbidden: `), Rejected}}, startFailures...)
-	messages = map[string]wordsOf{"FailedMount": mountFailures, "FailedAttachVolume": mountFailures,
-		"FailedMapVolume": mountFailures, "BackOff": startFailures, "Failed": startFailures,
-		"FailedSync":  startFailures,
-		"FailedStart": startFailures, "FailedCreate": creations}
-	kills = map[incident.Cause]Cause{incident.ByLiveness: LivenessProbe, incident.ByStartup: StartupProbe,
-		incident.ByHook: PostStartHook, incident.ByDeletion: Removed,
-		incident.ByChange: Changed}
-)
+// kills has the causes of the reasons in an event Killing.
+var kills = map[incident.Cause]Cause{incident.ByLiveness: LivenessProbe, incident.ByStartup: StartupProbe,
+	incident.ByHook: PostStartHook, incident.ByDeletion: Removed,
+	incident.ByChange: Changed}
 
 // kindOf returns the cause that an event or a line of a log proves, or else its reason.
 func kindOf(f *incident.Fact) Cause {
 	if f.Reason == "Killing" || f.Reason == "Message" {
 		return cmp.Or(kills[incident.ParseKilling(f.Message)], Cause(f.Reason))
 	}
-	for _, m := range messages[f.Reason] {
-		if m.words.MatchString(f.Message) {
-			return m.cause
+	for _, group := range messages[f.Reason] {
+		if cause := problem(group, f.Message); cause != "" {
+			return Cause(cause)
 		}
 	}
 	return cmp.Or(causeOf[f.Reason], Cause(f.Reason))
@@ -369,7 +355,11 @@ func after(a, b *incident.Fact) bool {
 	if a == nil || b == nil {
 		return a != nil
 	}
-	return a.Last.Known() && b.Last.Known() && a.Last.At.After(b.Last.End())
+	if !a.Last.Known() || !b.Last.Known() {
+		return false
+	}
+	// the end of a range is no part of it
+	return a.Last.At.After(b.Last.End()) || b.Last.Within > 0 && a.Last.At.Equal(b.Last.End())
 }
 
 // running reports whether the newest state says so.

@@ -22,8 +22,14 @@ func Of(rec *incident.Recording) *Report {
 		log.probes = log.probes || slices.ContainsFunc(p.Facts,
 			func(f *incident.Fact) bool { return f.Kind == incident.ProbeRun && f.Result == trace.Failure })
 	}
-	log.restarted = forgetful > 1
+	log.restarted, log.down, log.partial = forgetful > 1, map[string]*incident.Fact{}, rec.Abridged
+	for _, s := range rec.Signs {
+		log.partial = log.partial || strings.HasPrefix(s.Proves, string(Unknown))
+	}
 	for _, f := range rec.Facts {
+		if f.Pod == nil && f.Reason == incident.NodeNotReady {
+			log.down[f.Message] = f
+		}
 		if f.Pod == nil && f.Reason == "SystemOOM" {
 			log.starved = append(log.starved, f)
 		}
@@ -38,14 +44,21 @@ func Of(rec *incident.Recording) *Report {
 		if len(p.Facts) == 0 {
 			continue
 		}
-		list := ofPod(p, log)
-		if len(list) == 0 {
+		list := slices.DeleteFunc(ofPod(p, log), func(v Verdict) bool { return p.Replaced && v.Cause == Removed })
+		if len(list) == 0 && !p.Replaced {
 			report.Quiet = append(report.Quiet, p)
 		}
 		report.Verdicts = append(report.Verdicts, list...)
 	}
 	if report.Verdicts = nameUnnamed(report.Verdicts); len(report.Verdicts) == 0 {
 		report.Verdicts = []Verdict{nothing(rec)}
+	}
+	if r := nodesDown(rec); r != nil && !slices.ContainsFunc(report.Verdicts, func(v Verdict) bool {
+		return slices.ContainsFunc(r.proof, func(f *incident.Fact) bool {
+			return slices.ContainsFunc(v.Evidence, func(e Evidence) bool { return e.Place == f.Place })
+		})
+	}) {
+		report.Verdicts = append(report.Verdicts, ofNoPod(rec, r))
 	}
 	waitTogether(report.Verdicts)
 	addSign(rec, report.Verdicts)
@@ -135,17 +148,26 @@ func resourceOf(f *incident.Fact) string {
 
 // addSign adds the last line that may say why to the verdicts that do not know it.
 func addSign(rec *incident.Recording, list []Verdict) {
-	if len(rec.Signs) == 0 {
-		return
-	}
-	sign := rec.Signs[len(rec.Signs)-1]
 	for i := range list {
 		v := &list[i]
-		open := v.Sure == Open && slices.Contains([]Cause{OwnExit, Unknown, Waiting}, v.Cause)
+		open := v.Cause == OwnExit && v.Sure != Certain ||
+			v.Sure == Open && slices.Contains([]Cause{Unknown, Waiting, NotReady}, v.Cause)
 		late := v.Cause == Volume && strings.Contains(v.Sentence, "time")
-		if v.Pod != nil && !v.readyNow && (open || late) && v.Because == "" {
-			v.Because = "One line that is no event may say why: " + firstLine(lastError(sign.Text), 160)
+		if v.Pod == nil || v.readyNow || v.Because != "" {
+			continue
+		}
+		for _, sign := range slices.Backward(rec.Signs) {
+			cause, _, _ := strings.Cut(sign.Proves, " ")
+			same := v.generic && cause == string(v.Cause)
+			if !same && !(open && cause != string(Unknown) && cause != string(Removed)) && !(late && cause == string(Configuration)) {
+				continue
+			}
+			v.Because = "One line that is no event may say why: " + shortened(sign.Text)
+			if p := phrases[sign.Proves]; same && p.advice != "" {
+				v.Advice, v.Question = []string{p.advice}, nil
+			}
 			v.Evidence = append(v.Evidence, Evidence{sign.Place, firstLine(sign.Text, 200)})
+			break
 		}
 	}
 }
@@ -153,15 +175,16 @@ func addSign(rec *incident.Recording, list []Verdict) {
 // ofSign returns the ruling on a recording without facts that has a line that says why.
 func ofSign(rec *incident.Recording) *ruling {
 	for _, sign := range slices.Backward(rec.Signs) {
-		r := certain(Unknown, &incident.Fact{Place: sign.Place, Text: sign.Text}).likely()
-		switch {
-		case strings.Contains(sign.Text, "exec format error"):
-			r.cause, r.what = CannotStart, firstLine(lastError(sign.Text), 160)
-			return r.saying("sign exec format error")
-		case strings.Contains(sign.Text, "DeadlineExceeded"):
-			r.cause = Removed
-			return r.saying("sign DeadlineExceeded")
+		name := "sign " + sign.Proves
+		if phrases[name] == (phrase{}) {
+			continue
 		}
+		cause, _, _ := strings.Cut(sign.Proves, " ")
+		r := certain(Cause(cause), &incident.Fact{Place: sign.Place, Text: sign.Text}).likely().saying(name)
+		if r.what = shortened(sign.Text); r.cause == Unknown {
+			r.open()
+		}
+		return r
 	}
 	return certain(NoFacts).open()
 }
@@ -182,15 +205,8 @@ func nothing(rec *incident.Recording) Verdict {
 	switch {
 	case len(rec.Facts) == 0:
 		r = ofSign(rec)
-	case ofNode >= 0 && rec.Facts[ofNode].Reason == incident.NodeNotReady:
-		r = certain(Node).saying("nodes not ready")
-		var names []string
-		for _, f := range rec.Facts {
-			if f.Reason == incident.NodeNotReady && f.Pod == nil {
-				names, r.proof = append(names, f.Message), append(r.proof, f)
-			}
-		}
-		r.what = printable.Few(names)
+	case nodesDown(rec) != nil:
+		r = nodesDown(rec)
 	case ofNode >= 0:
 		f := rec.Facts[ofNode]
 		r = certain(Node, f).likely().saying("node pressure")
@@ -216,11 +232,36 @@ func nothing(rec *incident.Recording) Verdict {
 		func(f *incident.Fact) bool { return f.Kind == incident.Event && f.Reason == "Started" }):
 		r.saying("no trouble").likely() // a probe or an exit would have left events
 	default:
-		r.saying("no trouble").open()
+		r.saying("nothing told").open()
 	}
-	v := write(collect(&incident.Pod{Unnamed: true}, kubeletLog{})[0], r)
+	return ofNoPod(rec, r)
+}
+
+// ofNoPod returns a verdict on no pod. Its words may name the workload of which the text speaks.
+func ofNoPod(rec *incident.Recording, r *ruling) Verdict {
+	p := &incident.Pod{Unnamed: true}
+	if strings.HasPrefix(r.words, "sign ") {
+		p.Namespace, p.Name = rec.WaitsFor()
+		p.Unnamed = p.Name == ""
+	}
+	v := write(collect(p, kubeletLog{})[0], r)
 	v.Pod = nil
 	return v
+}
+
+// nodesDown returns the ruling on the nodes that are not ready, or nil.
+func nodesDown(rec *incident.Recording) *ruling {
+	r := certain(Node).saying("nodes not ready")
+	var names []string
+	for _, f := range rec.Facts {
+		if f.Reason == incident.NodeNotReady && f.Pod == nil {
+			names, r.proof = append(names, f.Message), append(r.proof, f)
+		}
+	}
+	if r.what = printable.Few(names); len(names) == 0 {
+		return nil
+	}
+	return r
 }
 
 // allReady reports whether facts say that all containers of a pod are ready, or that it has

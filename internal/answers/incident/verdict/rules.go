@@ -29,9 +29,9 @@ type ruling struct {
 // rules are tried in this order. The first that decides counts: facts that name the cause come
 // first, memory before probes; then what excludes a probe; then strong evidence.
 var rules = []func(*evidence) *ruling{
-	evicted, rejected, named, cannotStart, killed, replaced, starved, completed, nodeNotReady, notStopped, removed,
-	nodeGone, tooYoung, probeExcluded, inLog, fitsWindow, together, restarted, failing, notReady, gated, harmless,
-	hookFailed, waits, kubeletRestarted,
+	relisted, evicted, rejected, named, cannotStart, killed, replaced, starved, completed, nodeNotReady, notStopped,
+	removed, nodeGone, tooYoung, probeExcluded, inLog, fitsWindow, together, restarted, failing, notReady, gated,
+	harmless, hookFailed, waits, kubeletRestarted, unwell,
 }
 
 func judge(e *evidence) *ruling {
@@ -125,7 +125,10 @@ func evicted(e *evidence) *ruling {
 		return nil
 	}
 	r := certain(Removed, f).saying(removal(f.Reason))
+	short, isShort := strings.CutPrefix(f.Reason, "OutOf")
 	switch {
+	case isShort:
+		r.words, r.what = "refused as full", short
 	case r.words != "evicted":
 	case f.Message == "":
 		r.words = "evicted bare"
@@ -168,7 +171,7 @@ func named(e *evidence) *ruling {
 		if f == nil {
 			continue
 		}
-		switch cause := causeOf[strings.TrimPrefix(f.Reason, "Init:")]; {
+		switch cause := causeIn(f); {
 		case cause == OutOfMemory && (f.ExitKnown && f.ExitCode != sigkill || f.Kind == incident.Row &&
 			e.survived() != nil): // what it lost was not its first process
 		case cause == Node && e.kills() > 0: // which the lost instance does not explain
@@ -349,6 +352,13 @@ func completed(e *evidence) *ruling {
 // nodeNotReady: the newest event is that the node was not ready (the reason NodeNotReady in
 // pkg/controller/util/node/controller_utils.go at v1.37.2). Its kubelet may tell nothing since.
 func nodeNotReady(e *evidence) *ruling {
+	if down := e.log.down[e.pod.Node]; down != nil {
+		r := certain(Node, down, cmp.Or(e.removedBy(), e.row)).saying("on such a node")
+		if r.what = e.pod.Node; e.removedBy() != nil {
+			r.words = "held by node"
+		}
+		return r
+	}
 	down := e.of.events["NodeNotReady"].fact
 	if down == nil || e.restarted() || slices.ContainsFunc(e.pod.Facts, func(f *incident.Fact) bool {
 		return f.Kind == incident.Event && f.Aged == down.Aged && after(f, down)
@@ -383,6 +393,8 @@ func notStopped(e *evidence) *ruling {
 func removed(e *evidence) *ruling {
 	gone := e.removedBy()
 	switch stopped := e.events[Removed].fact; {
+	case gone != nil && gone.Source != incident.FromPod && gone.Kind != incident.Log && e.end == nil:
+		return certain(Removed, gone, stopped).saying("terminating")
 	case e.of.count("SandboxChanged") > 0:
 		return nil // a new sandbox stops the containers, too, and a deleted pod gets none
 	case stopped != nil && !e.restarted() && !e.startedAfter(stopped):
@@ -403,7 +415,7 @@ func removed(e *evidence) *ruling {
 func (e *evidence) removedBy() *incident.Fact {
 	return e.find(func(f *incident.Fact) bool {
 		return f.Kind == incident.Deleted || f.Kind == incident.Log && f.Reason == "DELETE" ||
-			f.Kind == incident.Row && f.Reason == "Terminating"
+			f.Reason == "Terminating" && f == e.of.row
 	})
 }
 
@@ -656,7 +668,7 @@ func restarted(e *evidence) *ruling {
 	}
 	own := certain(OwnExit, e.end, e.events["BackOff"].fact)
 	if len(own.proof) == 0 {
-		own = certain(OwnExit, cmp.Or(e.from, e.counted()))
+		own = certain(OwnExit, cmp.Or(e.from, e.counted(), e.events["Started"].fact))
 	}
 	mayBeKilled := e.signalled || e.exits && !e.whole && e.life != nil && e.earliest() != bounds.Never
 	switch {
@@ -796,6 +808,10 @@ func notReady(e *evidence) *ruling {
 	switch {
 	case e.ready == "true", e.state == "Error", e.state == "Failed":
 		return nil
+	case f != nil && e.ready == "" && e.overSince(f) && e.log.partial:
+		return certain(NotReady, f.fact).of(trace.Readiness).open(Nothing).saying("failed before")
+	case f == nil && e.ready == "false" && len(e.failures) > 0:
+		return e.errored(trace.Readiness)
 	case f != nil && e.ready == "" && e.overSince(f):
 		return certain(Nothing, f.fact).of(trace.Readiness).likely().saying("not ready before")
 	case f != nil:
@@ -869,17 +885,19 @@ func kubeletRestarted(e *evidence) *ruling {
 // overSince reports whether a probe that failed has succeeded since: it would have failed again
 // before the text was printed.
 func (e *evidence) overSince(f *failure) bool {
-	if f.fact.Source == incident.FromLog || f.fact.AgeWithin <= 0 || total(e.failed(f.probe)) >= burst {
-		return false
-	}
-	if e.of.sent >= burst && f.fact.Age < refill {
+	list := e.failed(f.probe)
+	newest := slices.MinFunc(list, func(a, b failure) int { return cmp.Compare(a.fact.Age, b.fact.Age) }).fact
+	if f.fact.Source == incident.FromLog || newest.AgeWithin <= 0 || total(list) >= burst ||
+		e.of.sent >= burst && newest.Age < refill {
 		return false
 	}
 	longest := time.Minute // if the settings are unknown
 	if p := e.probe(f.probe); p != nil {
 		longest = 2*e.period(f.probe) + time.Duration(p.TimeoutSeconds)*time.Second
+	} else if apart, known := span(f.fact); known && f.count > 2 && f.fact.CountShown && len(list) == 1 {
+		longest = min(longest, 4*apart.Greatest/time.Duration(f.count-1)) // they are periods apart
 	}
-	return f.fact.Age > longest
+	return newest.Age > longest
 }
 
 // harmless: probes warned, failed or ended in errors, and nothing is wrong now.
@@ -895,20 +913,44 @@ func harmless(e *evidence) *ruling {
 		return certain(Nothing, e.unready.fact).of(trace.Readiness)
 	case failed != nil && e.ready == "true":
 		return certain(Nothing, failed.fact).of(failed.probe).likely().saying("errors ready")
-	case failed != nil && failed.class == NoCommand:
-		r := certain(Failing, failed.fact).of(failed.probe).likely().saying("errors command")
-		if m := missing.FindStringSubmatch(failed.output); m != nil {
-			r.what = ": the image has no " + m[1]
-		}
-		return r
 	case failed != nil:
-		return certain(Failing, failed.fact).of(failed.probe).likely().saying("errors")
+		return e.errored(failed.probe)
 	}
 	return nil
 }
 
+// errored: a probe ends in errors, which count neither way.
+func (e *evidence) errored(of trace.Probe) *ruling {
+	failed := main(slices.DeleteFunc(slices.Clone(e.failures), func(f failure) bool {
+		return f.result != trace.Error || f.probe != of
+	}))
+	if failed == nil {
+		return nil
+	}
+	r := certain(Failing, failed.fact).of(of).likely().saying("errors")
+	if of == trace.Readiness && e.ready == "false" {
+		r.cause, r.sure, r.detail = NotReady, Certain, "It is not ready, and stays so: only a success makes it ready."
+	} else if of == trace.Readiness {
+		r.detail = "If it was not ready before, it stays so."
+	}
+	m := missing.FindStringSubmatch(failed.output)
+	switch {
+	case failed.class == NoCommand && m != nil && strings.Contains(m[1]+m[2], " "):
+		r.words, r.what = "errors command", fmt.Sprintf(": all of %q is the name of one program in it, instead of a "+
+			"list of words", m[1]+m[2])
+	case failed.class == NoCommand && m != nil:
+		r.words, r.what = "errors command", ": the image has no "+m[1]+m[2]
+	case failed.class == NoCommand:
+		r.words = "errors command"
+	case overtime.MatchString(failed.output):
+		r.words, r.what = "errors timeout", strings.NewReplacer(e.parts(failed)...).Replace("{within}")
+	}
+	return r
+}
+
 // missing matches the program of a command that the image does not have.
-var missing = regexp.MustCompile(`exec: \\*"([^"\\]+)\\*": executable file not found`)
+var missing = regexp.MustCompile(`exec: \\*"([^"\\]+)\\*": executable file not found|` +
+	`exec: \\*"([^"\\]+)\\*": stat [^:]+: no such file`)
 
 // hookFailed: a preStop hook, which the kubelet runs before it stops a container, or a hook of
 // which the text does not say which it is.
@@ -941,4 +983,55 @@ func waits(e *evidence) *ruling {
 		return certain(Waiting, e.from).open()
 	}
 	return nil
+}
+
+// unwell: the text shows that something does not run, or is not ready, and no other rule knows more.
+func unwell(e *evidence) *ruling {
+	own := func(kind incident.Kind, value string) *incident.Fact {
+		return e.find(func(f *incident.Fact) bool { return f.Kind == kind && f.Value == value && e.about(f) })
+	}
+	ready, failed := e.conditions["Ready"], own(incident.Phase, "Failed")
+	switch {
+	case failed != nil && e == e.of:
+		return certain(Unknown, failed).open().saying("failed bare")
+	case e.from != nil && e.state != "Running" && e.state != "Completed" && (e.from.Kind == incident.Waiting ||
+		e.ready == "false" && e.from.Kind == incident.Row):
+		return certain(Waiting, e.from).open().saying("waits for reason")
+	case e.ready == "false" && !e.init && own(incident.Ready, "false") != nil:
+		return certain(NotReady, own(incident.Ready, "false")).open().saying("not ready bare")
+	case e == e.of && ready != nil && ready.Value == "False":
+		r := certain(NotReady, ready).open().saying("not ready bare")
+		if ready.Message != "" {
+			r.what = " (" + firstLine(ready.Message, 120) + ")"
+		}
+		return r
+	case e == e.of && own(incident.Phase, "Pending") != nil:
+		return certain(Waiting, own(incident.Phase, "Pending")).open().saying("pending bare")
+	}
+	return nil
+}
+
+// relisted: a later list of pods has other pods of the workload in place of this one, and all are ready.
+func relisted(e *evidence) *ruling {
+	row := e.of.row
+	if row == nil || e != e.of || e.ready != "false" || slices.ContainsFunc(e.pod.Facts,
+		func(f *incident.Fact) bool { return f.Kind != incident.Row }) {
+		return nil
+	}
+	var other *incident.Fact
+	for _, o := range e.log.rows {
+		switch ready, all, _ := strings.Cut(o.Value, "/"); {
+		case o.File != row.File || o.Listing <= row.Listing:
+		case o.Pod == e.pod, workloadOf(o.Pod) == workloadOf(e.pod) && ready != all:
+			return nil
+		case workloadOf(o.Pod) == workloadOf(e.pod):
+			other = o
+		}
+	}
+	if other == nil {
+		return nil
+	}
+	r := certain(Nothing, row, other).open().saying("listed anew")
+	r.what = other.Pod.Name
+	return r
 }

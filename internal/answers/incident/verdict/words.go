@@ -46,8 +46,10 @@ func write(e *evidence, r *ruling) Verdict {
 		v.Class = w.failure.class
 	}
 	w.setValues()
-	if r.words == "" && r.cause != Image {
-		r.words = problem(r.cause, w.message())
+	if r.cause == Image {
+		w.whyImage()
+	} else if r.words == "" {
+		r.words = problem(r.cause, w.said())
 	}
 	p := cmp.Or(phrases[r.words], phrases[string(r.cause)+" "+string(r.sure)], phrases[string(r.cause)])
 	if old := r.past(); old > 0 {
@@ -62,6 +64,7 @@ func write(e *evidence, r *ruling) Verdict {
 		v.Because = w.values.Replace(e.means(w.failure).sentence)
 	}
 	v.Details = w.details()
+	v.generic = r.words == "image open" || r.cause == Image && r.words == "" || r.words == "configuration open" || r.words == "terminating"
 	p = w.action(p)
 	if p.advice != "" {
 		v.Advice = append(v.Advice, w.values.Replace(p.advice))
@@ -182,12 +185,14 @@ func (w *writer) setValues() {
 	who := cmp.Or(v.Container, name, "the container")
 	if e.init && v.Container != "" {
 		who = "the init container " + v.Container
+	} else if e.from != nil && e.from == e.row && strings.HasPrefix(e.row.Reason, "Init:") {
+		who = "an init container of " + cmp.Or(name, "the pod")
 	}
 	list := []string{"{name}", who, "{pod}", cmp.Or(name, "the pod"), "{probe}", string(w.r.probe),
 		"{by}", e.suspect(w.r.probe), "{what}", w.r.what,
 		"{kills}", times(v.Kills), "{restarts}", times(e.restarts), "{often}", w.howOften(),
 		"{code}", code, "{after}", after, "{message}", w.message(), "{state}", e.state,
-		"{podName}", cmp.Or(kubernetesName.FindString(name), "POD"),
+		"{of}", strings.TrimSuffix(" of "+name, " of "), "{podName}", cmp.Or(kubernetesName.FindString(name), "POD"),
 		"{namespace}", namespace, "{container}", container, "{previous}", previous}
 	limit := ""
 	if q, has := e.spec.Resources.Limits[v1.ResourceMemory]; has {
@@ -206,12 +211,16 @@ func (w *writer) setValues() {
 	list = append(list, "{limit}", limit, "{waits}", waits, "{hook}", strings.TrimSuffix(hook, ": "), "{probeOr}",
 		probeOr)
 	if t, has := e.events[Image]; has {
-		took, _ := span(t.fact)
-		switch images := e.images(); len(images) {
+		images, tries := e.images()
+		if tries.fact == nil {
+			tries = t
+		}
+		took, _ := span(tries.fact)
+		switch len(images) {
 		case 0:
-			list = append(list, "{tries}", often(t.count, took))
+			list = append(list, "{tries}", often(tries.count, took))
 		case 1:
-			list = append(list, "{tries}", often(t.count, took), "{image}", " "+images[0])
+			list = append(list, "{tries}", often(tries.count, took), "{image}", " "+images[0])
 		default: // the count is that of all
 			list = append(list, "{image}", "s "+printable.And(images))
 		}
@@ -219,8 +228,12 @@ func (w *writer) setValues() {
 	if w.failure != nil {
 		list = append(append(list, "{ago}", round(w.failure.fact.Age)), e.parts(w.failure)...)
 	}
+	otherwise := " of " + who
+	if m := imageName.FindStringSubmatch(w.said()); w.r.cause == Sandbox && m != nil {
+		otherwise = " " + m[1]
+	}
 	// of equal ones, the first counts
-	w.values = strings.NewReplacer(append(list, "{image}", " of "+who, "{tries}", "")...)
+	w.values = strings.NewReplacer(append(list, "{image}", otherwise, "{tries}", "")...)
 }
 
 // signals has what exit codes say about signals: 128 plus the number, on Linux.
@@ -245,15 +258,22 @@ func (e *evidence) suspect(known trace.Probe) string {
 	return "a probe"
 }
 
-// images returns the images that cannot be pulled, each once.
-func (e *evidence) images() (names []string) {
+// images returns the images that cannot be pulled, each once, and the tries: each has an event that
+// names the image, and another that does not.
+func (e *evidence) images() (names []string, tries tally) {
 	for _, f := range e.pod.Facts {
-		if m := imageName.FindStringSubmatch(f.Message); m != nil && e.about(f) && kindOf(f) == Image &&
-			len(names) < 5 && !slices.Contains(names, m[1]) {
+		m := imageName.FindStringSubmatch(f.Message)
+		if m == nil || !e.about(f) || kindOf(f) != Image {
+			continue
+		}
+		if len(names) < 5 && !slices.Contains(names, m[1]) {
 			names = append(names, m[1])
 		}
+		if f.Kind == incident.Event && f.Reason == "Failed" {
+			tries = tally{tries.count + max(f.Count, 1), f, f}
+		}
 	}
-	return names
+	return names, tries
 }
 
 var imageName = regexp.MustCompile(`image "?([^\s":,]+(?::[^\s":,]+)*)"?`)
@@ -301,20 +321,10 @@ var rejection = regexp.MustCompile(`^(?:.*?pods "[^"]*" is forbidden: |Error cre
 // rpcCode matches what a client of gRPC writes before the words of an error.
 var rpcCode = regexp.MustCompile(`^(?:rpc error: )?code = \w+ desc = `)
 
-// message returns the words of the event or the status that proves a cause, behind a colon. Of
-// several of one reason, the longest: others may be cut.
+// message returns the words of the event or the status that proves a cause, behind a colon.
 func (w *writer) message() (message string) {
-	i := slices.IndexFunc(w.r.proof,
-		func(f *incident.Fact) bool { return f.Kind != incident.Row && strings.TrimSpace(f.Message) != "" })
-	if i < 0 {
+	if message = w.said(); message == "" {
 		return ""
-	}
-	f := w.r.proof[i]
-	message = f.Message
-	for _, o := range w.e.pod.Facts {
-		if o.Kind == f.Kind && o.Reason == f.Reason && o.Container == f.Container && len(o.Message) > len(message) {
-			message = o.Message
-		}
 	}
 	message, _, _ = strings.Cut(message, " preemption: ") // which repeats the reason
 	message, _, _ = strings.Cut(message, " (pod: \"")
@@ -332,7 +342,37 @@ func (w *writer) message() (message string) {
 	if strings.Count(message, `"`)%2 == 1 { // the beginning is cut off
 		message = strings.TrimRight(message, `"]`)
 	}
-	return ": " + strings.TrimRight(firstLine(message, 160), ".:")
+	return ": " + strings.TrimRight(shortened(message), ".:")
+}
+
+// shortened returns the first line of a text without the middle of a long one: the end says why.
+func shortened(s string) string {
+	if s = firstLine(s, 4000); len(s) > 200 {
+		s = strings.ToValidUTF8(s[:120], "") + "…" + strings.ToValidUTF8(s[len(s)-70:], "")
+	}
+	return s
+}
+
+// said returns the message that proves a cause. Of several of one reason, the longest: others may be
+// cut. The reason of a state may be a sentence.
+func (w *writer) said() (message string) {
+	for _, f := range w.r.proof {
+		if strings.Contains(f.Reason, " ") {
+			return strings.TrimSuffix(f.Reason+": "+f.Message, ": ")
+		}
+		if f.Kind == incident.Row || strings.TrimSpace(f.Message) == "" {
+			continue
+		}
+		message = f.Message
+		for _, o := range w.e.pod.Facts {
+			if o.Kind == f.Kind && o.Reason == f.Reason && o.Container == f.Container && len(o.Message) > len(message) &&
+				kindOf(o) == kindOf(f) {
+				message = o.Message
+			}
+		}
+		return message
+	}
+	return ""
 }
 
 // lastError returns the last part of a long chain of errors, which says what is wrong.
@@ -461,18 +501,36 @@ func (w *writer) details() []string {
 		hook = w.values.Replace("A lifecycle hook of it failed{hook}.")
 	}
 	return slices.DeleteFunc([]string{local, hook, w.readiness(), w.restarts(), w.counts(), w.arithmetic(), w.r.detail,
-		result, w.finding()}, func(s string) bool {
+		result, w.also(), w.finding()}, func(s string) bool {
 		return s == ""
 	})
+}
+
+// also quotes another trouble of the pod, after which nothing has started.
+func (w *writer) also() string {
+	if finalizers := w.e.object.Finalizers; w.r.cause == Removed && w.e.object.DeletionTimestamp != nil &&
+		len(finalizers) > 0 {
+		return "It is there until its finalizers are gone: " + firstLine(printable.And(finalizers), 160) + "."
+	}
+	if w.r.cause != Removed && w.r.words != "open restarts" {
+		return ""
+	}
+	for _, cause := range []Cause{Image, Configuration, CannotStart, Volume, Sandbox, Unschedulable} {
+		t := w.e.of.events[cause]
+		if t.fact == nil {
+			t = w.e.events[cause]
+		}
+		if t.fact != nil && !w.e.startedAfter(t.fact) {
+			return "The text also says: " + firstLine(lastError(t.fact.Message), 160)
+		}
+	}
+	return ""
 }
 
 // readiness says what the readiness probe has to do with a kill by the liveness probe.
 func (w *writer) readiness() string {
 	of, other, unready := w.e.probe(w.r.probe), w.e.probe(trace.Readiness), w.e.unready
 	switch {
-	case w.r.words == "open restarts" && w.e.of.events[Volume].fact != nil:
-		return "The text also has trouble with a volume: " +
-			firstLine(lastError(w.e.of.events[Volume].fact.Message), 160)
 	case w.r.words == "open restarts" && unready != nil:
 		return "Its readiness probe fails. " + w.meaning(unready)
 	case w.r.probe != trace.Liveness:
@@ -570,8 +628,6 @@ func (w *writer) arithmetic() string {
 func (w *writer) action(p phrase) phrase {
 	class := string(w.v.Class)
 	switch {
-	case w.r.cause == Image:
-		return w.whyImage(p)
 	case w.r.words == "failed before":
 		p.advice = w.e.means(w.failure).advice
 		return p
@@ -613,12 +669,31 @@ func (e *evidence) served(f *failure) string {
 	return ""
 }
 
-// whyImage returns the advice if a message names why the image cannot be pulled.
-func (w *writer) whyImage(otherwise phrase) phrase {
-	for _, f := range w.e.pod.Facts {
-		if name := problem(Image, f.Message); kindOf(f) == Image && name != "" {
-			return phrases[name]
+// whyImage puts the newest event, or state, that says why the image cannot be pulled before the others.
+func (w *writer) whyImage() {
+	list := slices.DeleteFunc(slices.Clone(w.e.pod.Facts), func(f *incident.Fact) bool {
+		return kindOf(f) != Image || !w.e.about(f) || dull.MatchString(f.Message)
+	})
+	if len(list) == 0 {
+		return
+	}
+	why := list[len(list)-1]
+	for _, f := range list {
+		if problem(Image, imageless(f.Message)) != "" {
+			why = f
 		}
 	}
-	return otherwise
+	w.r.words = cmp.Or(problem(Image, imageless(why.Message)), "image open")
+	w.r.proof = append([]*incident.Fact{why}, slices.DeleteFunc(w.r.proof, func(f *incident.Fact) bool { return f == why })...)
 }
+
+// imageless returns a message without the name of the image, which can have any word.
+func imageless(message string) string {
+	if m := imageName.FindStringSubmatch(message); m != nil {
+		return strings.ReplaceAll(message, m[1], "IMAGE")
+	}
+	return message
+}
+
+// dull matches messages about an image that do not say why.
+var dull = regexp.MustCompile(`^(?:\s*|Back-off pulling image .*|Error: \w+)$`)
