@@ -2,6 +2,7 @@ package incident
 
 import (
 	"cmp"
+	_ "embed"
 	"encoding/json"
 	"maps"
 	"regexp"
@@ -65,26 +66,13 @@ var (
 	// keyValue matches a key with its value: a quoted one, one of several lines, an object or a
 	// list, or a word.
 	keyValue = regexp.MustCompile(`(?s)([\w.]+)=("(?:[^"\\]|\\.)*"?|<\n(.*?)(?:\n ?>|$)|&?[\[{][^}\]]*[}\]]?|[^ \n]*)`)
-	// oldProbe and the others are the forms of lines up to 1.20, which have no keys. The names of
-	// their groups are the keys of today.
-	oldProbe = regexp.MustCompile(`(?s)^(?P<probeType>Liveness|Readiness|Startup) probe for ` +
-		`"(?P<pods>[^":]+):(?P<containerName>[^"]+)" (?P<title>failed|errored|succeeded|warning)` +
-		`(?: \(\w+\))?(?::\s?(?P<output>.*))?$`)
-	oldLines = []*regexp.Regexp{
-		oldProbe,
-		regexp.MustCompile(`^(?P<title>SyncLoop \(container unhealthy\)): "(?P<pods>[^"]*)`),
-		// manager.go of pkg/kubelet/dockertools at v0.19.0
-		regexp.MustCompile(`^pod "(?P<pods>[^"]*)" container "(?P<containerName>[^"]*)" (?P<title>is unhealthy) `),
-		regexp.MustCompile(`^(?P<title>[cC]reatePodSandbox for pod) "(?P<pods>[^"]*)" failed: (?P<err>.*)`),
-		regexp.MustCompile(`^(?P<title>SyncLoop \(PLEG\)): "(?P<pods>[^"]*)", event: (?P<event>.*)`),
-		regexp.MustCompile(`^(?P<title>Killing container) "(?P<containerID>[^"]*)" with (?:a )?(?P<gracePeriod>\d+)[ -]second`),
-		regexp.MustCompile(`^(?P<title>Error syncing pod) \S+ \("?(?P<pods>[^"]*?)"?\), skipping: (?P<err>.*)`),
-		regexp.MustCompile(
-			`^SyncLoop \((?P<title>ADD|UPDATE|DELETE|REMOVE|RECONCILE)(?:, "[^"]*")?\): "(?P<pods>[^"]*)`),
-		regexp.MustCompile(`[Bb]ack-off (?P<backOff>\S+) restarting failed container=(?P<containerName>\S+) ` +
-			`pod=(?P<pods>[^_\s]+_\S+\))`),
-	}
+	// oldLines have the forms of lines up to 1.20, which have no keys. The names of their groups are the
+	// keys of today.
+	oldLines = Patterns(oldLinesText)
 )
+
+//go:embed oldlines.txt
+var oldLinesText string
 
 // isKlog returns where the parts of klogLine are in a line, or nil.
 func isKlog(line string) []int {
@@ -112,11 +100,7 @@ func (t *textReader) logLine(line string, at Place) bool {
 	}
 	if m := isKlog(line); m != nil {
 		when, text := logTime("0102 15:04:05", line[m[4]:m[5]], time.Microsecond), brief(line[m[2]:])
-		used := len(t.rec.Facts)
-		t.klog(t.joined(strings.TrimRight(line[m[1]:], "`"), at, complete), when, at, text)
-		if len(t.rec.Facts) == used {
-			t.sign(line, at)
-		}
+		t.klogOrSign(t.joined(strings.TrimRight(line[m[1]:], "`"), at, complete), when, at, text, line)
 		return true
 	}
 	var m []int
@@ -124,20 +108,15 @@ func (t *textReader) logLine(line string, at Place) bool {
 		m = journalLine.FindStringSubmatchIndex(line)
 	}
 	if m != nil {
-		used := len(t.rec.Facts)
-		t.klog(line[m[1]:], logTime("Jan _2 15:04:05", line[m[2]:m[3]], time.Second), at, brief(line))
-		if len(t.rec.Facts) == used {
-			t.sign(line[m[1]:], at)
-		}
+		t.klogOrSign(line[m[1]:], logTime("Jan _2 15:04:05", line[m[2]:m[3]], time.Second), at, brief(line), line[m[1]:])
 		return true
 	}
 	if ring := ringLine.FindStringSubmatch(line); ring != nil {
-		used := len(t.rec.Facts)
-		t.klog(line[len(ring[0]):], logTime("Jan _2 15:04:05", ring[1], time.Second), at, brief(line))
-		return len(t.rec.Facts) > used
+		when := logTime("Jan _2 15:04:05", ring[1], time.Second)
+		return t.klogOrSign(line[len(ring[0]):], when, at, brief(line), line)
 	}
 	// without its time
-	if trimmed := strings.TrimSpace(line); strings.Contains(line, ` probe for "`) && oldProbe.MatchString(trimmed) {
+	if trimmed := strings.TrimSpace(line); strings.Contains(line, ` probe for "`) && oldLines[0].Words.MatchString(trimmed) {
 		t.klog(trimmed, Moment{}, at, brief(line))
 		return true
 	}
@@ -237,6 +216,13 @@ func (t *textReader) jsonLog(o *object) bool {
 	}
 	t.klog(body, when, o.at, brief(string(o.whole)))
 	return true
+}
+
+// klogOrSign reads the text of a line, which can be a sign. It returns false if it is neither.
+func (t *textReader) klogOrSign(body string, when Moment, at Place, text, line string) bool {
+	used := len(t.rec.Facts)
+	t.klog(body, when, at, text)
+	return len(t.rec.Facts) > used || t.sign(line, at)
 }
 
 // klog reads the text of a line.
@@ -340,8 +326,8 @@ func keyValues(body string) (title string, values map[string]string) {
 	prefix, err := strconv.QuotedPrefix(body)
 	if err != nil || body[0] != '"' {
 		for _, old := range oldLines {
-			if m := old.FindStringSubmatch(body); m != nil {
-				for i, name := range old.SubexpNames() {
+			if m := old.Words.FindStringSubmatch(body); m != nil {
+				for i, name := range old.Words.SubexpNames() {
 					values[name] = m[i]
 				}
 				break

@@ -191,9 +191,12 @@ func podFacts(pod *v1.Pod, change string) (facts []*Fact) {
 		if grace := pod.DeletionGracePeriodSeconds; grace != nil && f.When.Known() {
 			f.When.At = f.When.At.Add(-time.Duration(min(max(*grace, 0), 1<<31-1)) * time.Second)
 		}
+		if change == "DELETED" {
+			f.Value = change
+		}
 		facts = append(facts, f)
 	} else if change == "DELETED" {
-		facts = append(facts, &Fact{Kind: Deleted})
+		facts = append(facts, &Fact{Kind: Deleted, Value: change})
 	}
 	if s := pod.Status; s.Phase != "" {
 		facts = append(facts, &Fact{Kind: Phase, Value: string(s.Phase), Reason: s.Reason, Message: s.Message})

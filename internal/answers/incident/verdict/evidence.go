@@ -2,7 +2,7 @@ package verdict
 
 import (
 	"cmp"
-	"maps"
+	_ "embed"
 	"slices"
 	"strconv"
 	"strings"
@@ -231,21 +231,26 @@ func (e *evidence) add(f *incident.Fact) {
 	}
 }
 
+//go:embed reasons.txt
+var reasonsText string
+
 // causeOf has the causes that a word of a status, or the reason of an event, proves.
-var causeOf = byWord(map[Cause]string{
-	OutOfMemory: "OOMKilled",
-	Image: "ErrImagePull ImagePullBackOff InvalidImageName ErrImageNeverPull ImageInspectError RegistryUnavailable " +
-		"InspectFailed",
-	Configuration: "CreateContainerConfigError",
-	CannotStart:   "RunContainerError CreateContainerError StartError ContainerCannotRun ContainerCreationError",
-	PostStartHook: "PostStartHookError FailedPostStartHook",
-	Sandbox: "CreatePodSandboxError FailedCreatePodSandBox FailedCreatePodSandbox FailedPodSandBoxStatus " +
-		"NetworkNotReady",
-	Rejected:      "BackoffLimitExceeded PodsFailed",
-	Unschedulable: "FailedScheduling",
-	Volume:        "FailedMount FailedAttachVolume FailedMapVolume",
-	Node:          "Unknown ContainerStatusUnknown NodeLost",
-})
+var causeOf = byReason[Cause]("cause ")
+
+// byReason returns the names in the lines of reasons.txt with a prefix, by the words after them.
+func byReason[Name ~string](prefix string) map[string]Name {
+	names := map[string]Name{}
+	for line := range strings.Lines(reasonsText) {
+		head, words, _ := strings.Cut(line, ": ")
+		name, is := strings.CutPrefix(head, prefix)
+		for _, word := range strings.Fields(words) {
+			if is {
+				names[word] = Name(name)
+			}
+		}
+	}
+	return names
+}
 
 // causeIn returns the cause that a state of a container proves: its reason, or a sentence in its place.
 func causeIn(f *incident.Fact) Cause {
@@ -254,16 +259,6 @@ func causeIn(f *incident.Fact) Cause {
 		return cause
 	}
 	return Cause(strings.Replace(problem("start", reason+": "+f.Message), "BackOff", "", 1))
-}
-
-func byWord(words map[Cause]string) map[string]Cause {
-	causes := map[string]Cause{}
-	for _, cause := range slices.Sorted(maps.Keys(words)) {
-		for _, word := range strings.Fields(words[cause]) {
-			causes[word] = cause
-		}
-	}
-	return causes
 }
 
 // messages has the groups of problems.txt with what the messages of some events prove: up to 2015,

@@ -88,16 +88,8 @@ var killers = []trace.Probe{trace.Startup, trace.Liveness}
 // byProbe returns the cause of a kill by a probe.
 func byProbe(of trace.Probe) Cause { return Cause(of) + "Probe" }
 
-// evictions has the reasons of events, of a status, and of a condition that say that something
-// removed a pod from its node.
-var evictions = map[string]string{"Evicted": "evicted", "Preempted": "preempted",
-	"Preempting":             "preempted by kubelet",
-	"TaintManagerEviction":   "evicted by taint",
-	"NodeControllerEviction": "evicted by taint", outOfGrace: "evicted", "DisruptionTarget": "evicted",
-	"DeadlineExceeded": "stopped with pod", "NodeShutdown": "refused by node",
-	// rejectPod in pkg/kubelet/kubelet.go at v1.37.2
-	"NodeAffinity": "refused by node", "UnexpectedAdmissionError": "refused by node",
-	"Terminated": "stopped with pod"} // by a node that shuts down
+// evictions has the reasons that say that something removed a pod from its node.
+var evictions = byReason[string]("removed ")
 
 // outOfGrace is the reason of an event beside that of an eviction, which has the cause (killPodNow
 // in pkg/kubelet/pod_workers.go at v1.37.2).
@@ -393,7 +385,8 @@ func notStopped(e *evidence) *ruling {
 func removed(e *evidence) *ruling {
 	gone := e.removedBy()
 	switch stopped := e.events[Removed].fact; {
-	case gone != nil && gone.Source != incident.FromPod && gone.Kind != incident.Log && e.end == nil:
+	case gone != nil && e.end == nil && (gone.Kind == incident.Row || gone.Source == incident.FromDescribe ||
+		e.running() && e.object.DeletionTimestamp != nil && gone.Value != "DELETED"):
 		return certain(Removed, gone, stopped).saying("terminating")
 	case e.of.count("SandboxChanged") > 0:
 		return nil // a new sandbox stops the containers, too, and a deleted pod gets none
@@ -933,15 +926,15 @@ func (e *evidence) errored(of trace.Probe) *ruling {
 	} else if of == trace.Readiness {
 		r.detail = "If it was not ready before, it stays so."
 	}
-	m := missing.FindStringSubmatch(failed.output)
-	switch {
-	case failed.class == NoCommand && m != nil && strings.Contains(m[1]+m[2], " "):
-		r.words, r.what = "errors command", fmt.Sprintf(": all of %q is the name of one program in it, instead of a "+
-			"list of words", m[1]+m[2])
-	case failed.class == NoCommand && m != nil:
-		r.words, r.what = "errors command", ": the image has no "+m[1]+m[2]
+	switch m := missing.FindStringSubmatch(failed.output); {
 	case failed.class == NoCommand:
 		r.words = "errors command"
+		if m == nil {
+			break
+		}
+		if r.what = fmt.Sprintf(": the image has no program of the name %q", m[1]); strings.Contains(m[1], " ") {
+			r.what += ". A command with arguments is a list of words"
+		}
 	case overtime.MatchString(failed.output):
 		r.words, r.what = "errors timeout", strings.NewReplacer(e.parts(failed)...).Replace("{within}")
 	}
@@ -949,8 +942,7 @@ func (e *evidence) errored(of trace.Probe) *ruling {
 }
 
 // missing matches the program of a command that the image does not have.
-var missing = regexp.MustCompile(`exec: \\*"([^"\\]+)\\*": executable file not found|` +
-	`exec: \\*"([^"\\]+)\\*": stat [^:]+: no such file`)
+var missing = regexp.MustCompile(`exec: \\*"([^"\\]+)\\*": (?:executable file not found|stat [^:]+: no such file)`)
 
 // hookFailed: a preStop hook, which the kubelet runs before it stops a container, or a hook of
 // which the text does not say which it is.
@@ -990,23 +982,25 @@ func unwell(e *evidence) *ruling {
 	own := func(kind incident.Kind, value string) *incident.Fact {
 		return e.find(func(f *incident.Fact) bool { return f.Kind == kind && f.Value == value && e.about(f) })
 	}
-	ready, failed := e.conditions["Ready"], own(incident.Phase, "Failed")
-	switch {
+	failed, pending, unready := own(incident.Phase, "Failed"), own(incident.Phase, "Pending"), own(incident.Ready, "false")
+	if ready := e.conditions["Ready"]; ready != nil && ready.Value == "False" {
+		unready = cmp.Or(unready, ready)
+	}
+	switch waits := e.from != nil && e.state != "Running" && e.state != "Completed"; {
 	case failed != nil && e == e.of:
 		return certain(Unknown, failed).open().saying("failed bare")
-	case e.from != nil && e.state != "Running" && e.state != "Completed" && (e.from.Kind == incident.Waiting ||
-		e.ready == "false" && e.from.Kind == incident.Row):
-		return certain(Waiting, e.from).open().saying("waits for reason")
-	case e.ready == "false" && !e.init && own(incident.Ready, "false") != nil:
-		return certain(NotReady, own(incident.Ready, "false")).open().saying("not ready bare")
-	case e == e.of && ready != nil && ready.Value == "False":
-		r := certain(NotReady, ready).open().saying("not ready bare")
-		if ready.Message != "" {
-			r.what = " (" + firstLine(ready.Message, 120) + ")"
-		}
+	case waits && strings.Contains(e.state, "/"): // Init:0/2
+		r := certain(Waiting, e.from).open().saying("waits for init")
+		r.what = strings.Replace(e.state, "/", " of ", 1)
 		return r
-	case e == e.of && own(incident.Phase, "Pending") != nil:
-		return certain(Waiting, own(incident.Phase, "Pending")).open().saying("pending bare")
+	case waits && (e.from.Kind == incident.Waiting || e.ready == "false" && e.from.Kind == incident.Row):
+		return certain(Waiting, e.from).open().saying("waits for reason")
+	case unready != nil && !e.init && (e == e.of || unready.Kind == incident.Ready):
+		r := certain(NotReady, unready).open().saying("not ready bare")
+		r.what = strings.TrimSuffix(" ("+firstLine(unready.Message, 120)+")", " ()")
+		return r
+	case pending != nil && e == e.of:
+		return certain(Waiting, pending).open().saying("pending bare")
 	}
 	return nil
 }

@@ -57,8 +57,8 @@ func write(e *evidence, r *ruling) Verdict {
 		r.detail = fmt.Sprintf("The last such event is %s old: it may be over.", round(old))
 	}
 	v.Sentence = w.values.Replace(p.sentence)
-	if rest, unnamed := strings.CutPrefix(v.Sentence, "the "); unnamed {
-		v.Sentence = "The " + rest
+	if first, _, _ := strings.Cut(v.Sentence, " "); first == "the" || first == "an" {
+		v.Sentence = strings.ToUpper(first[:1]) + v.Sentence[1:]
 	}
 	if w.failure != nil && slices.Contains(aboutProbe, r.cause) {
 		v.Because = w.values.Replace(e.means(w.failure).sentence)
@@ -185,7 +185,8 @@ func (w *writer) setValues() {
 	who := cmp.Or(v.Container, name, "the container")
 	if e.init && v.Container != "" {
 		who = "the init container " + v.Container
-	} else if e.from != nil && e.from == e.row && strings.HasPrefix(e.row.Reason, "Init:") {
+	} else if e.from != nil && e.from == e.row && strings.HasPrefix(e.row.Reason, "Init:") &&
+		w.r.words != "waits for init" {
 		who = "an init container of " + cmp.Or(name, "the pod")
 	}
 	list := []string{"{name}", who, "{pod}", cmp.Or(name, "the pod"), "{probe}", string(w.r.probe),
@@ -212,17 +213,13 @@ func (w *writer) setValues() {
 		probeOr)
 	if t, has := e.events[Image]; has {
 		images, tries := e.images()
-		if tries.fact == nil {
-			tries = t
-		}
+		tries = cmp.Or(tries, t)
 		took, _ := span(tries.fact)
-		switch len(images) {
-		case 0:
+		if len(images) < 2 { // the count is that of all
 			list = append(list, "{tries}", often(tries.count, took))
-		case 1:
-			list = append(list, "{tries}", often(tries.count, took), "{image}", " "+images[0])
-		default: // the count is that of all
-			list = append(list, "{image}", "s "+printable.And(images))
+		}
+		if len(images) > 0 {
+			list = append(list, "{image}", "s"[:min(len(images)-1, 1)]+" "+printable.And(images))
 		}
 	}
 	if w.failure != nil {
@@ -506,22 +503,17 @@ func (w *writer) details() []string {
 	})
 }
 
-// also quotes another trouble of the pod, after which nothing has started.
+// also quotes what holds a pod that is being deleted, or another trouble, after which nothing has started.
 func (w *writer) also() string {
-	if finalizers := w.e.object.Finalizers; w.r.cause == Removed && w.e.object.DeletionTimestamp != nil &&
-		len(finalizers) > 0 {
+	switch finalizers := w.e.object.Finalizers; {
+	case w.r.cause != Removed && w.r.words != "open restarts":
+		return ""
+	case w.r.cause == Removed && w.e.object.DeletionTimestamp != nil && len(finalizers) > 0:
 		return "It is there until its finalizers are gone: " + firstLine(printable.And(finalizers), 160) + "."
 	}
-	if w.r.cause != Removed && w.r.words != "open restarts" {
-		return ""
-	}
 	for _, cause := range []Cause{Image, Configuration, CannotStart, Volume, Sandbox, Unschedulable} {
-		t := w.e.of.events[cause]
-		if t.fact == nil {
-			t = w.e.events[cause]
-		}
-		if t.fact != nil && !w.e.startedAfter(t.fact) {
-			return "The text also says: " + firstLine(lastError(t.fact.Message), 160)
+		if f := cmp.Or(w.e.of.events[cause].fact, w.e.events[cause].fact); f != nil && !w.e.startedAfter(f) {
+			return "The text also says: " + firstLine(lastError(f.Message), 160)
 		}
 	}
 	return ""
