@@ -147,9 +147,7 @@ var (
 	namedIn  = regexp.MustCompile(`\b(namespace|[cC]ontainer)[ "=:/]+([a-z0-9][-a-z0-9]*)`)
 	// keyedPod matches the keys of a pod and its namespace before a message.
 	keyedPod = regexp.MustCompile(`\bpod=([a-z0-9][-a-z0-9.]*)(?: (?:ns|namespace)=([a-z0-9][-a-z0-9]*))?`)
-	waitsFor = regexp.MustCompile(`\b(CrashLoopBackOff|ErrImagePull|ImagePullBackOff|InvalidImageName|ErrImageNeverPull|` +
-		`CreateContainerConfigError|CreateContainerError|RunContainerError|PostStartHookError|OOMKilled)\b|` +
-		`to be running, status is Pending$`)
+	waitsFor = pattern("waitsFor")
 )
 
 // waits are parts of what waitsFor matches: a search for them costs less.
@@ -204,16 +202,9 @@ func (t *textReader) addEnd(f *Fact) bool {
 	return true
 }
 
-var (
-	oomKilled = regexp.MustCompile(`OOMKilled`)
-	// denied matches words that deny the next ones, or ask for them, and deniedBy those that deny the
-	// ones before, such as the value of a field.
-	denied = regexp.MustCompile("(?i)(?:\\b(?:not|no|never|without|if|whether|neither|nor|(?:is|was|does|did)n't|may|might|" +
-		"could|would|should|avoid|prevent|suspect(?:ed)?|maybe|perhaps|possibly|nicht|kein\\w*|pas|não|не)" +
-		"(?:\\s+\\S+){0,3}|不是|没有|沒有|并非|不會|不会)[\\s(*`\"']*$")
-	deniedBy = regexp.MustCompile("(?i)^[\"'*`)\\]]*\\s*(?:[:=|]\\s*|(?:is|was|are|were|ist|war|est)(?:\\s+|n't))?[\"'*`(]*" +
-		`(?:(?:false|no|not|never|none|unset|nein|nicht|kein\w*|non|não)\b|n't|нет|\?|不是|没有|沒有|否)|^\W*[:=]\W*0\b`)
-)
+// denied matches words that deny the next ones, or ask for them, and deniedBy those that deny the ones
+// before, such as the value of a field.
+var denied, deniedBy, oomKilled = pattern("denied"), pattern("deniedBy"), regexp.MustCompile(`OOMKilled`)
 
 // asserted returns where the first words in a line are that it does not deny, with their groups, or nil.
 func asserted(line string, words *regexp.Regexp) []int {
@@ -248,8 +239,7 @@ func (r *Recording) WaitsFor() (namespace, name string) {
 // inNamespace matches a namespace in a command, or in the labels of an alert.
 var inNamespace = regexp.MustCompile(`(?:(?:^|\s)(?:-n|--namespace)[ =]|\bnamespace[:=] ?"?)([a-z0-9][-a-z0-9]*)`)
 
-var printedState = regexp.MustCompile(
-	`ContainerStateTerminated\{ExitCode:(\d*),(?:.*?Reason:(\w*))?(?:.*?StartedAt:([^,]*),FinishedAt:([^,]*),)?`)
+var printedState = pattern("printedState")
 
 // printedEnd reads the end of a container in the form in which Go prints a ContainerStatus:
 // operators have it in their events. The line has its own meaning, too.

@@ -107,12 +107,9 @@ func headed(words []word) bool {
 var (
 	// typed matches what a person typed into a shell: a prompt, a client of the cluster or another
 	// tool, and its arguments.
-	typed = regexp.MustCompile(`^(.*?[$#%>❯]\s*|➜.*?\s)?(?:(?:sudo|watch|k3s|minikube|microk8s)\s+)?(?:(kubectl|oc|k` +
-		`|microk8s\.kubectl|kubecolor)|(docker|crictl)|journalctl|cat|grep|less|tail|head)\s+(.*)$`)
+	typed = pattern("typed")
 	// podArgument matches the pod that the arguments of a client name.
-	podArgument = regexp.MustCompile(`(?:^(?:logs|exec) +|[ =](?:pods?|po|Pod)(?:/| +` +
-		`(?:(?:-[no]|--(?:namespace|context|kubeconfig|output))[= ]\S+ +)*)` +
-		`|involvedObject\.name=)([a-z0-9][-a-z0-9.]*)`)
+	podArgument = pattern("podArgument")
 )
 
 // prose matches Chinese, Japanese or Korean right after a word: a sentence that begins with a

@@ -2,6 +2,7 @@ package incident
 
 import (
 	"cmp"
+	_ "embed"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -10,26 +11,18 @@ import (
 	"time"
 )
 
-// roles are the keys of events, by what they mean, in lower case and without digits and
-// punctuation. A key of an object in the event follows that of the object. The keys of the API (v1
-// and events.k8s.io) come first, and then those of tools that condense events.
-var roles = map[string][]string{
-	"name": {"metadataname"}, "id": {"metadatauid"}, "type": {"type", "eventtype"},
-	"reason":  {"reason", "event", "eventreason"},
-	"message": {"message", "note", "msg", "eventmessage"},
-	"count":   {"seriescount", "count", "deprecatedcount", "times"},
-	"pod": {"involvedobjectname", "regardingname", "pod", "podname", "name", "object", "objectname",
-		"involvedobject"},
-	"kind":      {"involvedobjectkind", "regardingkind", "objectkind"},
-	"uid":       {"involvedobjectuid", "regardinguid"},
-	"namespace": {"involvedobjectnamespace", "regardingnamespace", "objectnamespace", "namespace", "ns"},
-	"path":      {"involvedobjectfieldpath", "regardingfieldpath", "objectfieldpath"},
-	"container": {"container", "containername"},
-	"kubelet":   {"sourcecomponent", "deprecatedsourcecomponent"}, "node": {"sourcehost", "deprecatedsourcehost"},
-	"first": {"firsttimestamp", "deprecatedfirsttimestamp", "eventtime", "metadatacreationtimestamp", "first",
-		"firstseen"},
-	"last": {"serieslastobservedtime", "lasttimestamp", "deprecatedlasttimestamp", "last", "lastseen", "time",
-		"timestamp", "date", "ts", "age"},
+//go:embed roles.txt
+var rolesText string
+
+// roles are the keys of events, by what they mean.
+var roles = map[string][]string{}
+
+func init() {
+	for line := range strings.Lines(rolesText) {
+		if words := strings.Fields(line); words[0] != "#" {
+			roles[words[0]] = append(roles[words[0]], words[1:]...)
+		}
+	}
 }
 
 // eventValues are the strings and numbers of an event, by their keys in the form of roles.

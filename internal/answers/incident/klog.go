@@ -31,9 +31,8 @@ var (
 	nodeMemory = regexp.MustCompile(`^(?:Created an OOM event in container "/"|"?System OOM encountered|Out of memory: Kill|oom-kill:constraint=CONSTRAINT_NONE)`)
 	// limitReached and invoked match lines of the kernel about the memory limit of a cgroup
 	// (mm/oom_kill.c of Linux 4.15 and 6.12), and about the process that asked for more.
-	limitReached = regexp.MustCompile(`^(?:(?:\s*\[<\w+>\])? *mem_cgroup_(?:out_of_memory|oom_synchronize)\+|` +
-		`Memory cgroup out of memory: Kill|oom-kill:constraint=CONSTRAINT_MEMCG|Task in \S+ killed as a result of limit)`)
-	invoked = regexp.MustCompile(`^(\S{1,15}) invoked oom-killer: |Kill(?:ed)? process \d+ \(([^)\s]{1,15})\)`)
+	limitReached = pattern("limitReached")
+	invoked      = regexp.MustCompile(`^(\S{1,15}) invoked oom-killer: |Kill(?:ed)? process \d+ \(([^)\s]{1,15})\)`)
 	// pressed matches a line of the eviction manager of a kubelet, or a condition of kubectl
 	// describe node, that says that the node is short of a resource.
 	pressed = regexp.MustCompile(`node conditions - observed: \[\w+Pressure|^\s*(?:Memory|Disk|PID)Pressure\s+True\b`)
@@ -41,8 +40,7 @@ var (
 	// pkg/kubelet/container/sync_result.go at v1.37.2).
 	failedSync = regexp.MustCompile(`failed to "(\w+)" for "([^"]+)" with (\w+): "((?:[^"\\]|\\.)*)`)
 	// e2eLine matches a line of the log of an end-to-end test about a pod.
-	e2eLine = regexp.MustCompile(`^(\w{3} +\d{1,2} [\d:]{8}\.\d{3}): INFO: (?:Started pod (\S+) in namespace (\S+)` +
-		`|Initial restart count of pod (\S+) is (\d+)|Restart count of pod (\S+)/(\S+) is now (\d+))`)
+	e2eLine = pattern("e2eLine")
 	// dumped and dumpedContainer match what an end-to-end test writes about the pods of a node
 	// (logPodStates in test/e2e/framework/debug/dump.go at v1.37.2).
 	dumped          = regexp.MustCompile(`(?:INFO: |\] )([a-z0-9][-a-z0-9.]*) started at .* container statuses recorded\)$`)
@@ -50,18 +48,15 @@ var (
 
 	// eventFor matches an event of the scheduler or the kubelet that an end-to-end test writes
 	// (dumpEventsInNamespace in the same file).
-	eventFor = regexp.MustCompile(`\bAt (\d{4}-\d\d-\d\d [\d:]{8}(?:\.\d+)? [-+]\d{4} \S+) - event for ` +
-		`([a-z0-9][-a-z0-9.]*): \{(?:kubelet|default-scheduler)[^}]*\} ([A-Z]\w+): (.*)`)
+	eventFor = pattern("eventFor")
 
 	podName = regexp.MustCompile(`(?:^|[^-._a-z0-9])([a-z0-9][-a-z0-9.]*)_([a-z0-9][-a-z0-9]*)\((?:([^)]*)\))?`)
 	// sandboxName matches the name of a sandbox in a runtime: that of the pod, its namespace, its
 	// UID and a number, as in containerd (makeSandboxName in internal/cri/server/helpers.go), and
 	// with k8s before it in dockershim and CRI-O.
-	sandboxName = regexp.MustCompile(`(?:^|[^-._a-z0-9])(?:k8s_)?([a-z0-9][-a-z0-9.]*)_([a-z0-9][-a-z0-9]*)_` +
-		`[0-9a-f]{8}-[-0-9a-f]{27}_\d`)
+	sandboxName = pattern("sandboxName")
 	// the old form, with or without the UID, and today's
-	podRef = regexp.MustCompile(`(?:^|[^-._a-z0-9])([a-z0-9][-a-z0-9.]*)_([a-z0-9][-a-z0-9]*)(?:\(([^)]*))?` +
-		`|([a-z0-9][-a-z0-9]*)/([a-z0-9][-a-z0-9.]*)`)
+	podRef = pattern("podRef")
 	plegOf = regexp.MustCompile(`(?:"?ID"?:"?([^",\s]*)"?,?\s*)?"?Type"?:"?(\w+)"?,?\s*"?Data"?:"?(\w*)`)
 	// keyValue matches a key with its value: a quoted one, one of several lines, an object or a
 	// list, or a word.

@@ -80,7 +80,7 @@ func (r *reader) readObject(at int, line string) int {
 	switch {
 	case trimmed == "" || r.wasted > len(r.data)/4+1<<20: // text in which many lines begin with a bracket
 		return 0
-	case (trimmed[0] == '{' || trimmed[0] == '[') && margin < 9:
+	case (trimmed[0] == '{' || trimmed[0] == '[' && !ringLine.MatchString(line)) && margin < 9:
 		return r.readJSON(at, margin, "")
 	case yamlStart.MatchString(line) && (margin == 0 || len(r.text.block.lines) == 0):
 		return r.readYAML(at, "")
@@ -289,7 +289,7 @@ func (r *reader) object(o *object, kind, change string, depth int) bool {
 	case isList || len(o.items) > 0 && len(o.fields) == 0:
 	case o.fields["object"] != nil && o.text("type") != "":
 		return r.object(item{o.fields["object"], func(int) Place { return o.at }}.parse(), "", o.text("type"), depth+1)
-	case r.event(o, kind, columns{}, change, 0), r.part(o, kind, change), r.text.jsonLog(o), r.wrapped(o, depth):
+	case r.event(o, kind, columns{}, change, 0), r.part(o, kind, change), r.dockerEnd(o), r.text.jsonLog(o), r.wrapped(o, depth):
 	default:
 		r.others[cmp.Or(kind, "an object without a kind")]++
 		return false

@@ -45,10 +45,6 @@ func (p *part) podSpec(depth int) *part {
 
 // part uses an object with a pod, or with a part of one. It returns false for others.
 func (r *reader) part(o *object, kind, change string) bool {
-	var docker dockerState
-	if kind == "" && json.Unmarshal(o.fields["State"], &docker) == nil && docker.ExitCode != nil {
-		return r.dockerEnd(o, docker)
-	}
 	var part part
 	var status podStatus
 	var own containerStatus
@@ -93,25 +89,22 @@ func (r *reader) part(o *object, kind, change string) bool {
 	return true
 }
 
-// dockerState is the state of a container in the output of docker inspect, or of podman.
-type dockerState struct {
-	Running, OOMKilled    bool
-	ExitCode              *int32
-	StartedAt, FinishedAt metav1.Time
-}
-
-// dockerEnd uses the state of a container that has ended.
-func (r *reader) dockerEnd(o *object, s dockerState) bool {
-	p := r.text.ofText(o.at)
-	if p == nil || s.Running {
-		return true
+// dockerEnd uses the end of a container in the output of docker inspect, or of podman. It returns false
+// for others.
+func (r *reader) dockerEnd(o *object) bool {
+	var s struct {
+		Running, OOMKilled    bool
+		ExitCode              *int32
+		StartedAt, FinishedAt metav1.Time
+	}
+	if json.Unmarshal(o.fields["State"], &s) != nil || s.ExitCode == nil {
+		return false
 	}
 	f := &Fact{Kind: Terminated, ExitCode: *s.ExitCode, ExitKnown: true, When: second(s.StartedAt),
-		Last: second(s.FinishedAt), Count: -1, Instance: -1}
-	if s.OOMKilled {
-		f.Reason = "OOMKilled"
+		Last: second(s.FinishedAt), Count: -1, Instance: -1, Reason: map[bool]string{true: "OOMKilled"}[s.OOMKilled]}
+	if p := r.text.ofText(o.at); p != nil && !s.Running {
+		r.addStatus(p, []*Fact{f}, o.at, FromPod, Moment{})
 	}
-	r.addStatus(p, []*Fact{f}, o.at, FromPod, Moment{})
 	return true
 }
 

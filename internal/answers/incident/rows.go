@@ -343,15 +343,15 @@ func (t *textReader) statusRow(line string, before []word, m []string, at Place)
 // madeAnew returns the pod of a row: a new one if the pod of this name was being deleted, and is
 // younger now.
 func (t *textReader) madeAnew(f *Fact) *Pod {
+	old := f.Pod
 	for _, row := range slices.Backward(t.rows) {
-		if row.Pod != f.Pod || f.Pod == nil {
+		if row.Pod != old || old == nil {
 			continue
 		}
-		if old := f.Pod; row.Reason == "Terminating" && f.Reason != row.Reason && f.ages[0].at < row.ages[0].at {
-			if f.Pod = t.newPod(old.Namespace, old.Name, "", f.Place); f.Pod != nil {
-				old.Replaced = true
-				t.bare[old.Name] = append(t.bare[old.Name], f.Pod)
-			}
+		if row.Reason == "Terminating" && f.Reason != row.Reason && f.ages[0].at < row.ages[0].at {
+			old.Replaced = true
+			f.Pod = t.newPod(old.Namespace, old.Name, "", f.Place)
+			t.bare[old.Name] = append(t.bare[old.Name], cmp.Or(f.Pod, old))
 		}
 		break
 	}
@@ -383,7 +383,7 @@ var (
 			`(?:\s+\((\w+) ago\))?(?:\s+(\S+)|\s*$)`)
 	nodeStatus = regexp.MustCompile(`^\s*([a-z0-9][-a-z0-9.]*)\s+((?:Not)?Ready\S*)\s+\S+\s+\S+\s+v\d+\.\d+`)
 	// sentenceStatus matches them if the STATUS is a sentence, as up to Kubernetes 1.7.
-	sentenceStatus = regexp.MustCompile(`^(\d{1,9}/\d{1,9})\s{2,}([A-Z]\S*(?: \S+)+)\s{2,}(\d{1,9})()\s+(\S+)\s*$`)
+	sentenceStatus = regexp.MustCompile(`^(\d{1,9}/\d{1,9})\s{2,}(\S+(?: \S+)+)\s{2,}(\d{1,9})()\s+(\S+)\s*$`)
 	// onNode matches the columns from AGE to NODE of kubectl get pods -o wide.
 	onNode     = regexp.MustCompile(`\s\d+[smhdy]\S*\s+(?:[\da-f.:]+|<none>)\s+([a-z0-9][-a-z0-9.]*[a-z0-9])(?:\s|$)`)
 	lastColumn = regexp.MustCompile(`<none>\s+(\d+/\d+)$`) // READINESS GATES

@@ -3,6 +3,7 @@ package incident
 import (
 	_ "embed"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -33,6 +34,15 @@ func Patterns(table string) (list []Pattern) {
 	return list
 }
 
+//go:embed patterns.txt
+var patternsText string
+
+// pattern returns the expression of patterns.txt with a name.
+func pattern(name string) *regexp.Regexp {
+	i := slices.IndexFunc(Patterns(patternsText), func(p Pattern) bool { return p.Name == name })
+	return Patterns(patternsText)[i].Words
+}
+
 // heads matches an entry of a table.
 var heads = regexp.MustCompile(`(?m)^([^#\s].*)\n((?: +.*\n)+)`)
 
@@ -49,7 +59,7 @@ func alternatives(text string) string {
 
 // signHints are parts of what signs match: a search for them costs less.
 var signHints = regexp.MustCompile(`rror|ERR|xceeded|ailed|FAIL|denied|unknown|no match|no image|toomany|limit|found|` +
-	`credentials|busy|imed out|panic|memory|bad_alloc|atal|FATAL|unauth|Caused`)
+	`credentials|busy|imed out|panic|memory|bad_alloc|atal|FATAL|unauth|Caused|ackOff|ack-off`)
 
 // sign keeps a line that may say why a program does not run. Fatal lines of klog do.
 func (t *textReader) sign(line string, at Place) bool {

@@ -302,14 +302,18 @@ func total(list []failure) (n int) {
 	return n
 }
 
-// main returns the failure that decides the class: the newest of those that are most frequent.
+// main returns the failure that decides the class: the newest of those that are most frequent. One that
+// was over when the newest began does not count.
 func main(list []failure) (best *failure) {
 	counts := map[Class]int{}
 	for _, f := range list {
 		counts[f.class] += f.count
 	}
 	for i := range list {
-		if f := &list[i]; best == nil || counts[f.class] >= counts[best.class] {
+		f := &list[i]
+		over := f.fact.Last.Known() && slices.ContainsFunc(list,
+			func(o failure) bool { return o.count > 2 && o.fact.When.At.After(f.fact.Last.End()) })
+		if !over && (best == nil || counts[f.class] >= counts[best.class]) {
 			best = f
 		}
 	}

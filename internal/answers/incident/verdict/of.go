@@ -22,10 +22,9 @@ func Of(rec *incident.Recording) *Report {
 		log.probes = log.probes || slices.ContainsFunc(p.Facts,
 			func(f *incident.Fact) bool { return f.Kind == incident.ProbeRun && f.Result == trace.Failure })
 	}
-	log.restarted, log.down, log.partial = forgetful > 1, map[string]*incident.Fact{}, rec.Abridged
-	for _, s := range rec.Signs {
-		log.partial = log.partial || strings.HasPrefix(s.Proves, string(Unknown))
-	}
+	log.restarted, log.down = forgetful > 1, map[string]*incident.Fact{}
+	log.partial = rec.Abridged || slices.ContainsFunc(rec.Signs,
+		func(s incident.Sign) bool { return strings.HasPrefix(s.Proves, string(Unknown)) })
 	for _, f := range rec.Facts {
 		if f.Pod == nil && f.Reason == incident.NodeNotReady {
 			log.down[f.Message] = f
@@ -53,11 +52,8 @@ func Of(rec *incident.Recording) *Report {
 	if report.Verdicts = nameUnnamed(report.Verdicts); len(report.Verdicts) == 0 {
 		report.Verdicts = []Verdict{nothing(rec)}
 	}
-	if r := nodesDown(rec); r != nil && !slices.ContainsFunc(report.Verdicts, func(v Verdict) bool {
-		return slices.ContainsFunc(r.proof, func(f *incident.Fact) bool {
-			return slices.ContainsFunc(v.Evidence, func(e Evidence) bool { return e.Place == f.Place })
-		})
-	}) {
+	ofNode := func(v Verdict) bool { return v.Cause == Node && v.Sure == Certain }
+	if r := nodesDown(rec); r != nil && !slices.ContainsFunc(report.Verdicts, ofNode) {
 		report.Verdicts = append(report.Verdicts, ofNoPod(rec, r))
 	}
 	waitTogether(report.Verdicts)
@@ -102,19 +98,21 @@ func workloadOf(p *incident.Pod) string {
 	return p.Namespace + "/" + generated.ReplaceAllString(p.Name, "")
 }
 
+// stops are the causes for which a pod does not start.
+var stops = []Cause{Image, Configuration, CannotStart, Volume, Sandbox, Unschedulable}
+
 // waitTogether says of pods that wait for what most likely stops another pod of their workload,
 // of which a text has the reason.
 func waitTogether(list []Verdict) {
-	stops := []Cause{Image, Configuration, Volume, Sandbox, Unschedulable}
 	for i := range list {
 		v := &list[i]
 		j := slices.IndexFunc(list, func(o Verdict) bool {
-			return slices.Contains(stops, o.Cause) && o.Sure == Certain && workloadOf(o.Pod) == workloadOf(v.Pod)
+			return slices.Contains(stops, o.Cause) && o.Cause != CannotStart && o.Sure == Certain && workloadOf(o.Pod) == workloadOf(v.Pod)
 		})
-		if v.Cause == Waiting && v.Sure == Open && !v.Pod.Unnamed && j >= 0 {
+		waits, bare := strings.CutSuffix(v.Sentence, ", and the text does not say for what.")
+		if v.Cause == Waiting && bare && !v.Pod.Unnamed && j >= 0 {
 			v.Cause, v.Sure = list[j].Cause, Likely
-			v.Sentence = strings.TrimSuffix(v.Sentence, ", and the text does not say for what.") +
-				", most likely for the same as " + list[j].Pod.Name + "."
+			v.Sentence = waits + ", most likely for the same as " + list[j].Pod.Name + "."
 		}
 	}
 }
@@ -153,13 +151,14 @@ func addSign(rec *incident.Recording, list []Verdict) {
 		open := v.Cause == OwnExit && v.Sure != Certain ||
 			v.Sure == Open && slices.Contains([]Cause{Unknown, Waiting, NotReady}, v.Cause)
 		late := v.Cause == Volume && strings.Contains(v.Sentence, "time")
-		if v.Pod == nil || v.readyNow || v.Because != "" {
+		if v.Pod == nil || v.readyNow && !v.generic || v.Because != "" {
 			continue
 		}
 		for _, sign := range slices.Backward(rec.Signs) {
 			cause, _, _ := strings.Cut(sign.Proves, " ")
 			same := v.generic && cause == string(v.Cause)
-			if !same && !(open && cause != string(Unknown) && cause != string(Removed)) && !(late && cause == string(Configuration)) {
+			other := slices.Contains([]Cause{Unknown, Removed, Image}, Cause(cause))
+			if !same && (other || !open) && !(late && cause == string(Configuration)) {
 				continue
 			}
 			v.Because = "One line that is no event may say why: " + shortened(sign.Text)
@@ -174,19 +173,19 @@ func addSign(rec *incident.Recording, list []Verdict) {
 
 // ofSign returns the ruling on a recording without facts that has a line that says why.
 func ofSign(rec *incident.Recording) *ruling {
-	for _, sign := range slices.Backward(rec.Signs) {
-		name := "sign " + sign.Proves
-		if phrases[name] == (phrase{}) {
-			continue
-		}
+	r := certain(NoFacts).open()
+	for _, sign := range rec.Signs {
 		cause, _, _ := strings.Cut(sign.Proves, " ")
-		r := certain(Cause(cause), &incident.Fact{Place: sign.Place, Text: sign.Text}).likely().saying(name)
+		name := "sign " + sign.Proves
+		if phrases[name] == (phrase{}) || r.sure == Likely || r.cause == Unknown && cause == string(Unknown) {
+			continue // the first one, and rather one that names a cause
+		}
+		r = certain(Cause(cause), &incident.Fact{Place: sign.Place, Text: sign.Text}).likely().saying(name)
 		if r.what = shortened(sign.Text); r.cause == Unknown {
 			r.open()
 		}
-		return r
 	}
-	return certain(NoFacts).open()
+	return r
 }
 
 // created matches the message of a Job, whose pods have its name and five letters.
@@ -200,7 +199,7 @@ func nothing(rec *incident.Recording) Verdict {
 	}
 	warning := slices.IndexFunc(rec.Facts, warned)
 	ofNode := slices.IndexFunc(rec.Facts,
-		func(f *incident.Fact) bool { return f.Pod == nil && f.Reason != "SystemOOM" })
+		func(f *incident.Fact) bool { return f.Pod == nil && (f.Reason != "SystemOOM" || len(rec.Pods) == 0) })
 	made := slices.IndexFunc(rec.Facts, func(f *incident.Fact) bool { return created.MatchString(f.Message) })
 	switch {
 	case len(rec.Facts) == 0:
@@ -210,11 +209,14 @@ func nothing(rec *incident.Recording) Verdict {
 	case ofNode >= 0:
 		f := rec.Facts[ofNode]
 		r = certain(Node, f).likely().saying("node pressure")
-		if r.what = resourceOf(f); f.Reason == incident.CgroupOOM {
-			r = certain(OutOfMemory, f).likely().saying("cgroup out of memory")
-			r.what = f.Message
+		words, is := map[string]string{incident.CgroupOOM: "cgroup out of memory", "SystemOOM": "node killed"}[f.Reason]
+		if r.what = resourceOf(f); is {
+			r = certain(OutOfMemory, f).likely().saying(words)
+			r.what = firstLine(f.Message, 160)
 		}
-	case !slices.ContainsFunc(rec.Pods, func(p *incident.Pod) bool { return len(p.Facts) > 0 && !allReady(p) }):
+	case len(rec.Pods) > 0 && !slices.ContainsFunc(rec.Pods, func(p *incident.Pod) bool {
+		return len(p.Facts) > 0 && !p.Replaced && !allReady(p)
+	}):
 		r.saying("all well")
 	case warning >= 0:
 		r.saying("warning alone").open()

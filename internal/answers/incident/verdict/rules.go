@@ -47,10 +47,10 @@ func judge(e *evidence) *ruling {
 			r.words = "open code"
 		case len(e.failed(r.probe)) > 0:
 			r.words = "open failures"
-		case e.probeless():
-			r.words, r.others = "open restarts", nil
 		default:
-			r.words = "open restarts"
+			if r.words = "open restarts"; e.probeless() {
+				r.others = nil
+			}
 		}
 		return r
 	}
@@ -370,12 +370,12 @@ func nodeNotReady(e *evidence) *ruling {
 // notStopped: the runtime does not stop the containers or the sandbox of the pod
 // (SyncTerminatingPod in pkg/kubelet/kubelet.go at v1.37.2).
 func notStopped(e *evidence) *ruling {
-	t, has := e.of.events["FailedKillPod"]
-	if !has || e.of.startedAfter(t.fact) {
+	t := cmp.Or(e.of.events["FailedKillPod"], e.of.events["KillPodSandboxError"], e.of.events["KillContainerError"])
+	if t.fact == nil || e.of.startedAfter(t.fact) {
 		return nil
 	}
-	r := certain(Removed, t.fact).saying("not stopped")
-	if r.what = "its containers"; strings.Contains(t.fact.Message, "KillPodSandbox") {
+	r := certain(Removed, t.fact).saying("not stopped").fromLog()
+	if r.what = "its containers"; strings.Contains(t.fact.Reason+t.fact.Message, "KillPodSandbox") {
 		r.what = "its sandbox"
 	}
 	return r
@@ -932,8 +932,8 @@ func (e *evidence) errored(of trace.Probe) *ruling {
 		if m == nil {
 			break
 		}
-		if r.what = fmt.Sprintf(": the image has no program of the name %q", m[1]); strings.Contains(m[1], " ") {
-			r.what += ". A command with arguments is a list of words"
+		if r.what = ": the image has no " + m[1]; strings.Contains(m[1], " ") {
+			r.what = fmt.Sprintf(": the image has no program %q, which should be a list of words", m[1])
 		}
 	case overtime.MatchString(failed.output):
 		r.words, r.what = "errors timeout", strings.NewReplacer(e.parts(failed)...).Replace("{within}")
@@ -1008,24 +1008,20 @@ func unwell(e *evidence) *ruling {
 // relisted: a later list of pods has other pods of the workload in place of this one, and all are ready.
 func relisted(e *evidence) *ruling {
 	row := e.of.row
-	if row == nil || e != e.of || e.ready != "false" || slices.ContainsFunc(e.pod.Facts,
-		func(f *incident.Fact) bool { return f.Kind != incident.Row }) {
+	if row == nil || e != e.of || e.ready != "false" || len(e.rows) < len(e.pod.Facts) {
 		return nil
 	}
-	var other *incident.Fact
+	var r *ruling
 	for _, o := range e.log.rows {
-		switch ready, all, _ := strings.Cut(o.Value, "/"); {
-		case o.File != row.File || o.Listing <= row.Listing:
-		case o.Pod == e.pod, workloadOf(o.Pod) == workloadOf(e.pod) && ready != all:
-			return nil
-		case workloadOf(o.Pod) == workloadOf(e.pod):
-			other = o
+		ready, all, _ := strings.Cut(o.Value, "/")
+		if o.File != row.File || o.Listing <= row.Listing || workloadOf(o.Pod) != workloadOf(e.pod) {
+			continue
 		}
+		if o.Pod == e.pod || ready != all {
+			return nil
+		}
+		r = certain(Nothing, row, o).open().saying("listed anew")
+		r.what = o.Pod.Name
 	}
-	if other == nil {
-		return nil
-	}
-	r := certain(Nothing, row, other).open().saying("listed anew")
-	r.what = other.Pod.Name
 	return r
 }

@@ -88,8 +88,7 @@ func write(e *evidence, r *ruling) Verdict {
 // have come again since: each retry comes within five minutes (MaxContainerBackOff in
 // pkg/kubelet/kubelet.go at v1.37.2), and so does the next event of a pod that has many.
 func (r *ruling) past() time.Duration {
-	if len(r.proof) == 0 || !slices.Contains([]Cause{Image, Configuration, CannotStart, Volume, Sandbox,
-		Unschedulable}, r.cause) || slices.ContainsFunc(r.proof, func(f *incident.Fact) bool {
+	if len(r.proof) == 0 || !slices.Contains(stops, r.cause) || slices.ContainsFunc(r.proof, func(f *incident.Fact) bool {
 		return f.Kind != incident.Event || f.Age < 2*refill
 	}) {
 		return 0
@@ -505,19 +504,27 @@ func (w *writer) details() []string {
 
 // also quotes what holds a pod that is being deleted, or another trouble, after which nothing has started.
 func (w *writer) also() string {
-	switch finalizers := w.e.object.Finalizers; {
-	case w.r.cause != Removed && w.r.words != "open restarts":
-		return ""
-	case w.r.cause == Removed && w.e.object.DeletionTimestamp != nil && len(finalizers) > 0:
+	e, finalizers := w.e, w.e.object.Finalizers
+	if w.r.cause == Removed && e.object.DeletionTimestamp != nil && len(finalizers) > 0 {
 		return "It is there until its finalizers are gone: " + firstLine(printable.And(finalizers), 160) + "."
 	}
-	for _, cause := range []Cause{Image, Configuration, CannotStart, Volume, Sandbox, Unschedulable} {
-		if f := cmp.Or(w.e.of.events[cause].fact, w.e.events[cause].fact); f != nil && !w.e.startedAfter(f) {
+	for _, f := range slices.Backward(e.pod.Facts) {
+		switch kind := kindOf(f); {
+		case f.Kind != incident.Event || f.Message == "" || slices.Contains(w.r.proof, f) || e.startedAfter(f):
+		case slices.Contains(stops, kind) && (w.r.cause == Removed || w.r.words == "open restarts"):
 			return "The text also says: " + firstLine(lastError(f.Message), 160)
+		case f.Type == "Warning" && w.r.sure == Open && kind == Cause(f.Reason) && ordinary[f.Reason] == "":
+			w.v.Because = cmp.Or(w.v.Because, "One event of it may say why: "+shortened(f.Message))
+			w.r.proof = append(w.r.proof, f)
+			return ""
 		}
 	}
 	return ""
 }
+
+// ordinary has the reasons of warnings that do not say why something does not run, or that other words of
+// a verdict are about.
+var ordinary = byReason[string]("ordinary ")
 
 // readiness says what the readiness probe has to do with a kill by the liveness probe.
 func (w *writer) readiness() string {
@@ -663,20 +670,18 @@ func (e *evidence) served(f *failure) string {
 
 // whyImage puts the newest event, or state, that says why the image cannot be pulled before the others.
 func (w *writer) whyImage() {
-	list := slices.DeleteFunc(slices.Clone(w.e.pod.Facts), func(f *incident.Fact) bool {
-		return kindOf(f) != Image || !w.e.about(f) || dull.MatchString(f.Message)
-	})
-	if len(list) == 0 {
-		return
-	}
-	why := list[len(list)-1]
-	for _, f := range list {
-		if problem(Image, imageless(f.Message)) != "" {
+	var why *incident.Fact
+	for _, f := range w.e.pod.Facts {
+		if kindOf(f) == Image && w.e.about(f) && !dull.MatchString(f.Message) &&
+			(why == nil || problem(Image, imageless(f.Message)) != "") {
 			why = f
 		}
 	}
-	w.r.words = cmp.Or(problem(Image, imageless(why.Message)), "image open")
-	w.r.proof = append([]*incident.Fact{why}, slices.DeleteFunc(w.r.proof, func(f *incident.Fact) bool { return f == why })...)
+	if why != nil {
+		w.r.words = cmp.Or(problem(Image, imageless(why.Message)), "image open")
+		w.r.proof = append([]*incident.Fact{why},
+			slices.DeleteFunc(w.r.proof, func(f *incident.Fact) bool { return f == why })...)
+	}
 }
 
 // imageless returns a message without the name of the image, which can have any word.
