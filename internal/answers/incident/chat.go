@@ -2,18 +2,14 @@ package incident
 
 import (
 	"cmp"
-	_ "embed"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 )
 
-//go:embed spoken.txt
-var spokenText string
-
 // spoken matches the beginnings of messages of the kubelet.
-var spoken = regexp.MustCompile(alternatives(spokenText))
+var spoken = regexp.MustCompile(alternatives(table("spoken")))
 
 // hints are parts of what spoken matches: a search for them costs less.
 var hints = []string{" probe ", "ontainer", "ack-off", "mage ", " assigned ", "PostStartHook", "not found", "find key",
@@ -107,7 +103,7 @@ func saidFrom(line string, start int) string {
 	return said
 }
 
-var exited = regexp.MustCompile(`\b(?:(?i:exit|(?:exits|exited|terminated) with(?: exit)?) (?i:code)|ExitCode) ?[:=]? ?(\d{1,3})\b`)
+var exited = pattern("exited")
 
 // spokenEnd reads a line that says why a container waits, or how it ended: OOMKilled, exit code N.
 func (t *textReader) spokenEnd(line string, at Place) bool {
@@ -176,8 +172,8 @@ func (t *textReader) spokenState(line string, at Place) bool {
 	return true
 }
 
-// namedBy gives a fact the pod and the container that a sentence, or labels, name. It returns false if
-// they name no pod.
+// namedBy gives a fact the pod and the container that a sentence, or labels, name. It returns false
+// if they name no pod.
 func (t *textReader) namedBy(line string, f *Fact) bool {
 	m := namedPod.FindStringSubmatch(line)
 	if m == nil || m[1] == "" && len(t.bare[m[2]]) == 0 && !strings.ContainsAny(m[0], `-"=:/`) { // a sentence
@@ -202,11 +198,12 @@ func (t *textReader) addEnd(f *Fact) bool {
 	return true
 }
 
-// denied matches words that deny the next ones, or ask for them, and deniedBy those that deny the ones
-// before, such as the value of a field.
+// denied matches words that deny the next ones, or ask for them, and deniedBy those that deny the
+// ones before, such as the value of a field.
 var denied, deniedBy, oomKilled = pattern("denied"), pattern("deniedBy"), regexp.MustCompile(`OOMKilled`)
 
-// asserted returns where the first words in a line are that it does not deny, with their groups, or nil.
+// asserted returns where the first words in a line are that it does not deny, with their groups, or
+// nil.
 func asserted(line string, words *regexp.Regexp) []int {
 	for _, m := range words.FindAllStringSubmatchIndex(line, 20) {
 		if !denied.MatchString(line[:m[0]]) && !deniedBy.MatchString(line[m[1]:]) {
@@ -217,8 +214,7 @@ func asserted(line string, words *regexp.Regexp) []int {
 }
 
 // waitedFor matches a workload in the words of kubectl rollout status, of Helm and of others.
-var waitedFor = regexp.MustCompile(`(?i)(?:^|[\s"'(])(?:deployments?|statefulsets?|daemon ?sets?|jobs?|rollouts?)(?:\.\w+)?(?: is not ready: |[ "/:=]+)` +
-	`(?:([a-z0-9][-a-z0-9]*)/)?([a-z0-9][-a-z0-9.]*[a-z0-9])\b`)
+var waitedFor = pattern("waitedFor")
 
 // WaitsFor returns the namespace and the name of a workload in the lines that were not read, or
 // nothing.

@@ -89,10 +89,7 @@ func ruled(trimmed string) bool {
 }
 
 // titles are the words of the headers of tables.
-var titles = wordSet(
-	`namespace name ready status restarts age ip node nominated readiness gates last first seen lastseen
-firstseen count kind type reason object subobject subobjectpath source from message event time pod container
-component msg | timestamp date`)
+var titles = listed("titles")
 
 // headed reports whether the words of a line are the header of a table.
 func headed(words []word) bool {

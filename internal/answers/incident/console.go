@@ -54,9 +54,8 @@ func (t *textReader) consoleLine(trimmed string, at Place) bool {
 func (t *textReader) heading(trimmed string, at Place) bool {
 	switch {
 	case strings.HasPrefix(trimmed, "#") && !speaks(strings.TrimLeft(trimmed, "# ")) || ruled(trimmed):
-		if t.section != nil && len(t.section.facts) > 0 && (strings.Contains(trimmed, "..") || strings.Contains(trimmed, "…")) {
-			t.rec.Abridged = true
-		}
+		dots := strings.Contains(trimmed, "..") || strings.Contains(trimmed, "…")
+		t.rec.Abridged = t.rec.Abridged || dots && t.section != nil && len(t.section.facts) > 0
 		return true
 	case headed(t.words):
 		t.listing++

@@ -2,7 +2,6 @@ package incident
 
 import (
 	"cmp"
-	_ "embed"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -11,19 +10,19 @@ import (
 	"time"
 )
 
-//go:embed roles.txt
-var rolesText string
-
-// roles are the keys of events, by what they mean.
-var roles = map[string][]string{}
-
-func init() {
-	for line := range strings.Lines(rolesText) {
-		if words := strings.Fields(line); words[0] != "#" {
-			roles[words[0]] = append(roles[words[0]], words[1:]...)
+// lists has the words of lists.txt. Some are the keys of events, by what they mean.
+var lists = func() map[string][]string {
+	all := map[string][]string{}
+	for line := range strings.Lines(table("lists")) {
+		if words := strings.Fields(line); len(words) > 0 {
+			all[words[0]] = append(all[words[0]], words[1:]...)
 		}
 	}
-}
+	return all
+}()
+
+// listed returns the set of the words of a list.
+func listed(name string) map[string]bool { return wordSet(strings.Join(lists[name], " ")) }
 
 // eventValues are the strings and numbers of an event, by their keys in the form of roles.
 type eventValues map[string]string
@@ -52,7 +51,7 @@ func (values eventValues) add(fields map[string]json.RawMessage, prefix string) 
 
 // role returns the value of the first key of a role.
 func (values eventValues) role(name string) string {
-	for _, key := range roles[name] {
+	for _, key := range lists[name] {
 		if values[key] != "" {
 			return values[key]
 		}

@@ -2,7 +2,6 @@ package incident
 
 import (
 	"cmp"
-	_ "embed"
 	"encoding/json"
 	"maps"
 	"regexp"
@@ -21,14 +20,13 @@ var (
 		`+)?[\w.-]+\.go:\d+\]\s+`)
 	// journalLine matches the beginning of a line of a journal whose program writes no prefix of
 	// klog, or of which somebody cut it off: month and day, time, node, program.
-	journalLine = regexp.MustCompile(`^([A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2}) (?:\S+ )?(?:kubelet|kernel|k3s|hyperkube)\S*: ` +
-		`(?:\[ *[\d.]+\] )?(?:[\w.-]+\.go:\d+\] )?`)
+	journalLine = pattern("journalLine")
 	// ringLine matches the beginning of a line of the kernel's ring buffer, with its time as dmesg
 	// writes it.
 	ringLine = regexp.MustCompile(`^\s*\[ *(?:[\d.]+|[A-Z][a-z]{2} ([A-Z][a-z]{2} [ \d]\d [\d:]{8}) \d{4})\] +`)
 	// nodeMemory matches lines about the memory of the node, not about the limit of a container:
 	// those of cAdvisor, of the kubelet (oom_watcher_linux.go at v1.37.2), and of the kernel.
-	nodeMemory = regexp.MustCompile(`^(?:Created an OOM event in container "/"|"?System OOM encountered|Out of memory: Kill|oom-kill:constraint=CONSTRAINT_NONE)`)
+	nodeMemory = pattern("nodeMemory")
 	// limitReached and invoked match lines of the kernel about the memory limit of a cgroup
 	// (mm/oom_kill.c of Linux 4.15 and 6.12), and about the process that asked for more.
 	limitReached = pattern("limitReached")
@@ -61,13 +59,10 @@ var (
 	// keyValue matches a key with its value: a quoted one, one of several lines, an object or a
 	// list, or a word.
 	keyValue = regexp.MustCompile(`(?s)([\w.]+)=("(?:[^"\\]|\\.)*"?|<\n(.*?)(?:\n ?>|$)|&?[\[{][^}\]]*[}\]]?|[^ \n]*)`)
-	// oldLines have the forms of lines up to 1.20, which have no keys. The names of their groups are the
-	// keys of today.
-	oldLines = Patterns(oldLinesText)
+	// oldLines have the forms of lines up to 1.20, which have no keys. The names of their groups
+	// are the keys of today.
+	oldLines = Patterns(table("oldlines"))
 )
-
-//go:embed oldlines.txt
-var oldLinesText string
 
 // isKlog returns where the parts of klogLine are in a line, or nil.
 func isKlog(line string) []int {
@@ -103,7 +98,8 @@ func (t *textReader) logLine(line string, at Place) bool {
 		m = journalLine.FindStringSubmatchIndex(line)
 	}
 	if m != nil {
-		t.klogOrSign(line[m[1]:], logTime("Jan _2 15:04:05", line[m[2]:m[3]], time.Second), at, brief(line), line[m[1]:])
+		when := logTime("Jan _2 15:04:05", line[m[2]:m[3]], time.Second)
+		t.klogOrSign(line[m[1]:], when, at, brief(line), line[m[1]:])
 		return true
 	}
 	if ring := ringLine.FindStringSubmatch(line); ring != nil {
@@ -111,7 +107,8 @@ func (t *textReader) logLine(line string, at Place) bool {
 		return t.klogOrSign(line[len(ring[0]):], when, at, brief(line), line)
 	}
 	// without its time
-	if trimmed := strings.TrimSpace(line); strings.Contains(line, ` probe for "`) && oldLines[0].Words.MatchString(trimmed) {
+	trimmed := strings.TrimSpace(line)
+	if strings.Contains(line, ` probe for "`) && oldLines[0].Words.MatchString(trimmed) {
 		t.klog(trimmed, Moment{}, at, brief(line))
 		return true
 	}

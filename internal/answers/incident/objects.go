@@ -289,7 +289,8 @@ func (r *reader) object(o *object, kind, change string, depth int) bool {
 	case isList || len(o.items) > 0 && len(o.fields) == 0:
 	case o.fields["object"] != nil && o.text("type") != "":
 		return r.object(item{o.fields["object"], func(int) Place { return o.at }}.parse(), "", o.text("type"), depth+1)
-	case r.event(o, kind, columns{}, change, 0), r.part(o, kind, change), r.dockerEnd(o), r.text.jsonLog(o), r.wrapped(o, depth):
+	case r.event(o, kind, columns{}, change, 0), r.part(o, kind, change), r.dockerEnd(o), r.text.jsonLog(o),
+		r.wrapped(o, depth):
 	default:
 		r.others[cmp.Or(kind, "an object without a kind")]++
 		return false

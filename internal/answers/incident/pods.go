@@ -89,8 +89,8 @@ func (r *reader) part(o *object, kind, change string) bool {
 	return true
 }
 
-// dockerEnd uses the end of a container in the output of docker inspect, or of podman. It returns false
-// for others.
+// dockerEnd uses the end of a container in the output of docker inspect, or of podman. It returns
+// false for others.
 func (r *reader) dockerEnd(o *object) bool {
 	var s struct {
 		Running, OOMKilled    bool

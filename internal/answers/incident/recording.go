@@ -52,7 +52,8 @@ type Pod struct {
 	// Unnamed says that the rows of a table do not name the pod. All rows of the table count as one
 	// pod.
 	Unnamed bool `json:"-"`
-	// Replaced says that the pod was deleted, and that a new one of its name follows it in the text.
+	// Replaced says that the pod was deleted, and that a new one of its name follows it in the
+	// text.
 	Replaced bool    `json:"-"`
 	Facts    []*Fact `json:"-"`
 	// Described has the containers of which kubectl describe shows the fields around their probes.

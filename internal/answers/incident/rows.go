@@ -10,10 +10,7 @@ import (
 
 // kinds are objects of the cluster, in the column KIND of kubectl 1.12 and 1.13. Events of others
 // than pods are not used.
-var kinds = wordSet(
-	`Pod Node ReplicaSet Deployment StatefulSet DaemonSet Job CronJob ReplicationController Service Endpoints
-Ingress HorizontalPodAutoscaler PersistentVolumeClaim PersistentVolume ConfigMap Secret Namespace
-Certificate PodDisruptionBudget`)
+var kinds = listed("kinds")
 
 // eventRow reads a row of a table of events: its anchor is a type and a reason, such as Warning
 // Unhealthy, or up to kubectl 1.1 a reason alone after the sender or the container. What is left of

@@ -1,7 +1,7 @@
 package incident
 
 import (
-	_ "embed"
+	"embed"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,10 +14,16 @@ type Sign struct {
 	Proves string
 }
 
-//go:embed signs.txt
-var signsText string
+var signs = Patterns(table("signs"))
 
-var signs = Patterns(signsText)
+//go:embed *.txt
+var tables embed.FS
+
+// table returns the text of a table.
+func table(name string) string {
+	text, _ := tables.ReadFile(name + ".txt") // which is there
+	return string(text)
+}
 
 // Pattern has the words that prove something.
 type Pattern struct {
@@ -34,13 +40,11 @@ func Patterns(table string) (list []Pattern) {
 	return list
 }
 
-//go:embed patterns.txt
-var patternsText string
+var patterns = Patterns(table("patterns"))
 
 // pattern returns the expression of patterns.txt with a name.
 func pattern(name string) *regexp.Regexp {
-	i := slices.IndexFunc(Patterns(patternsText), func(p Pattern) bool { return p.Name == name })
-	return Patterns(patternsText)[i].Words
+	return patterns[slices.IndexFunc(patterns, func(p Pattern) bool { return p.Name == name })].Words
 }
 
 // heads matches an entry of a table.
@@ -63,8 +67,7 @@ var signHints = regexp.MustCompile(`rror|ERR|xceeded|ailed|FAIL|denied|unknown|n
 
 // sign keeps a line that may say why a program does not run. Fatal lines of klog do.
 func (t *textReader) sign(line string, at Place) bool {
-	m := isKlog(line)
-	proves := ""
+	proves, m := "", isKlog(line)
 	if m != nil && line[m[2]] == 'F' {
 		proves = "ownExit"
 	}

@@ -1,7 +1,6 @@
 package incident
 
 import (
-	_ "embed"
 	"regexp"
 	"strings"
 
@@ -67,7 +66,4 @@ func ParseKilling(message string) Cause {
 	return ""
 }
 
-//go:embed killings.txt
-var killingsText string
-
-var killings = Patterns(killingsText)
+var killings = Patterns(table("killings"))

@@ -252,7 +252,8 @@ func byReason[Name ~string](prefix string) map[string]Name {
 	return names
 }
 
-// causeIn returns the cause that a state of a container proves: its reason, or a sentence in its place.
+// causeIn returns the cause that a state of a container proves: its reason, or a sentence in its
+// place.
 func causeIn(f *incident.Fact) Cause {
 	reason := strings.TrimPrefix(f.Reason, "Init:")
 	if cause, is := causeOf[reason]; is || f.Kind != incident.Waiting && !strings.Contains(reason, " ") {
@@ -261,28 +262,20 @@ func causeIn(f *incident.Fact) Cause {
 	return Cause(strings.Replace(problem("start", reason+": "+f.Message), "BackOff", "", 1))
 }
 
-// messages has the groups of problems.txt with what the messages of some events prove: up to 2015,
-// FailedCreate was about containers.
-var messages = map[string][]Cause{"FailedMount": {"mount"}, "FailedAttachVolume": {"mount"}, "FailedMapVolume": {"mount"},
-	"BackOff": {"start"}, "Failed": {"start"}, "FailedSync": {"start"}, "FailedStart": {"start"},
-	"FailedCreate": {"create", "start"}}
-
-// kills has the causes of the reasons in an event Killing.
-var kills = map[incident.Cause]Cause{incident.ByLiveness: LivenessProbe, incident.ByStartup: StartupProbe,
-	incident.ByHook: PostStartHook, incident.ByDeletion: Removed,
-	incident.ByChange: Changed}
+// messages has the groups of problems.txt with what the messages of some events prove, and oldMessages
+// those up to 2015. kills has the causes of what an event Killing says.
+var (
+	messages, oldMessages = byReason[Cause]("event "), byReason[Cause]("old ")
+	kills                 = byReason[Cause]("killing ")
+)
 
 // kindOf returns the cause that an event or a line of a log proves, or else its reason.
 func kindOf(f *incident.Fact) Cause {
 	if f.Reason == "Killing" || f.Reason == "Message" {
-		return cmp.Or(kills[incident.ParseKilling(f.Message)], Cause(f.Reason))
+		return cmp.Or(kills[string(incident.ParseKilling(f.Message))], Cause(f.Reason))
 	}
-	for _, group := range messages[f.Reason] {
-		if cause := problem(group, f.Message); cause != "" {
-			return Cause(cause)
-		}
-	}
-	return cmp.Or(causeOf[f.Reason], Cause(f.Reason))
+	proved := cmp.Or(problem(messages[f.Reason], f.Message), problem(oldMessages[f.Reason], f.Message))
+	return cmp.Or(Cause(proved), causeOf[f.Reason], Cause(f.Reason))
 }
 
 // failed returns the failures of a probe, without those of a container that was ending.
@@ -302,8 +295,8 @@ func total(list []failure) (n int) {
 	return n
 }
 
-// main returns the failure that decides the class: the newest of those that are most frequent. One that
-// was over when the newest began does not count.
+// main returns the failure that decides the class: the newest of those that are most frequent. One
+// that was over when the newest began does not count.
 func main(list []failure) (best *failure) {
 	counts := map[Class]int{}
 	for _, f := range list {

@@ -13,32 +13,7 @@ import (
 
 // Of returns the verdicts of a recording.
 func Of(rec *incident.Recording) *Report {
-	report, forgetful := &Report{}, 0
-	var log kubeletLog
-	for _, p := range rec.Pods {
-		if forgotten(p) != nil {
-			forgetful++
-		}
-		log.probes = log.probes || slices.ContainsFunc(p.Facts,
-			func(f *incident.Fact) bool { return f.Kind == incident.ProbeRun && f.Result == trace.Failure })
-	}
-	log.restarted, log.down = forgetful > 1, map[string]*incident.Fact{}
-	log.partial = rec.Abridged || slices.ContainsFunc(rec.Signs,
-		func(s incident.Sign) bool { return strings.HasPrefix(s.Proves, string(Unknown)) })
-	for _, f := range rec.Facts {
-		if f.Pod == nil && f.Reason == incident.NodeNotReady {
-			log.down[f.Message] = f
-		}
-		if f.Pod == nil && f.Reason == "SystemOOM" {
-			log.starved = append(log.starved, f)
-		}
-		if f.Kind == incident.Row {
-			log.rows = append(log.rows, f)
-		}
-		if f.Reason == "Evicted" && f.Pod != nil && f.Pod.Unnamed {
-			log.evicted = f
-		}
-	}
+	report, log := &Report{}, logOf(rec)
 	for _, p := range rec.Pods {
 		if len(p.Facts) == 0 {
 			continue
@@ -61,6 +36,34 @@ func Of(rec *incident.Recording) *Report {
 	addNext(rec, report.Verdicts)
 	slices.SortStableFunc(report.Verdicts, func(a, b Verdict) int { return slices.Compare(a.order(), b.order()) })
 	return report
+}
+
+// logOf returns what the logs, the lists and the nodes of a recording show of all pods.
+func logOf(rec *incident.Recording) (log kubeletLog) {
+	forgetful := 0
+	for _, p := range rec.Pods {
+		if forgotten(p) != nil {
+			forgetful++
+		}
+		log.probes = log.probes || slices.ContainsFunc(p.Facts,
+			func(f *incident.Fact) bool { return f.Kind == incident.ProbeRun && f.Result == trace.Failure })
+	}
+	log.restarted, log.down = forgetful > 1, map[string]*incident.Fact{}
+	log.partial = rec.Abridged || slices.ContainsFunc(rec.Signs,
+		func(s incident.Sign) bool { return strings.HasPrefix(s.Proves, string(Unknown)) })
+	for _, f := range rec.Facts {
+		switch {
+		case f.Pod == nil && f.Reason == incident.NodeNotReady:
+			log.down[f.Message] = f
+		case f.Pod == nil && f.Reason == "SystemOOM":
+			log.starved = append(log.starved, f)
+		case f.Kind == incident.Row:
+			log.rows = append(log.rows, f)
+		case f.Reason == "Evicted" && f.Pod != nil && f.Pod.Unnamed:
+			log.evicted = f
+		}
+	}
+	return log
 }
 
 // nameUnnamed gives a verdict on events that name no pod to the only pod whose rows or objects show
@@ -107,7 +110,8 @@ func waitTogether(list []Verdict) {
 	for i := range list {
 		v := &list[i]
 		j := slices.IndexFunc(list, func(o Verdict) bool {
-			return slices.Contains(stops, o.Cause) && o.Cause != CannotStart && o.Sure == Certain && workloadOf(o.Pod) == workloadOf(v.Pod)
+			return slices.Contains(stops, o.Cause) && o.Cause != CannotStart && o.Sure == Certain &&
+				workloadOf(o.Pod) == workloadOf(v.Pod)
 		})
 		waits, bare := strings.CutSuffix(v.Sentence, ", and the text does not say for what.")
 		if v.Cause == Waiting && bare && !v.Pod.Unnamed && j >= 0 {

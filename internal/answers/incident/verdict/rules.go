@@ -801,28 +801,12 @@ func notReady(e *evidence) *ruling {
 	switch {
 	case e.ready == "true", e.state == "Error", e.state == "Failed":
 		return nil
-	case f != nil && e.ready == "" && e.overSince(f) && e.log.partial:
-		return certain(NotReady, f.fact).of(trace.Readiness).open(Nothing).saying("failed before")
-	case f == nil && e.ready == "false" && len(e.failures) > 0:
-		return e.errored(trace.Readiness)
-	case f != nil && e.ready == "" && e.overSince(f):
-		return certain(Nothing, f.fact).of(trace.Readiness).likely().saying("not ready before")
+	case f != nil && e.ready == "":
+		return e.unreadyNow(f, certain(NotReady, f.fact).of(trace.Readiness))
 	case f != nil:
-		r := certain(NotReady, f.fact).of(trace.Readiness)
-		if e.ready == "" {
-			r.likely()
-		}
-		switch {
-		case e.ready == "" && e.rare(f):
-			r.words = "now and then"
-		case e.ready == "" && e.tooFew(f.probe) && e.justStarted(f):
-			r.open(Nothing).saying("first miss")
-		case e.ready == "" && e.tooFew(f.probe):
-			r.open(Nothing).saying("failed few")
-		case e.ready == "" && e.scattered(f):
-			r.open(Nothing).saying("fails at times")
-		}
-		return r
+		return certain(NotReady, f.fact).of(trace.Readiness)
+	case e.ready == "false" && len(e.failures) > 0:
+		return e.errored(trace.Readiness)
 	case e.ready == "" || e.init:
 		return nil
 	case e.state == "Running" && e.started == "false" && e.probe(trace.Startup) != nil:
@@ -834,6 +818,26 @@ func notReady(e *evidence) *ruling {
 		return nil
 	}
 	return certain(NotReady, from).of(trace.Readiness).likely().saying("not shown")
+}
+
+// unreadyNow weighs failures of a readiness probe if the text does not say whether the container is ready.
+func (e *evidence) unreadyNow(f *failure, r *ruling) *ruling {
+	switch over := e.overSince(f); {
+	case over && e.log.partial:
+		return r.open(Nothing).saying("failed before")
+	case over:
+		r.cause = Nothing
+		return r.likely().saying("not ready before")
+	case e.rare(f):
+		return r.likely().saying("now and then")
+	case e.tooFew(f.probe) && e.justStarted(f):
+		return r.open(Nothing).saying("first miss")
+	case e.tooFew(f.probe):
+		return r.open(Nothing).saying("failed few")
+	case e.scattered(f):
+		return r.open(Nothing).saying("fails at times")
+	}
+	return r.likely()
 }
 
 // gateInMessage matches what the condition Ready says about a readiness gate.
@@ -977,35 +981,41 @@ func waits(e *evidence) *ruling {
 	return nil
 }
 
+// bare has what shows alone that something is wrong, by what it is about.
+var bare = []struct {
+	kind          incident.Kind
+	reason, value string
+	cause         Cause
+}{{incident.Phase, "", "Failed", Unknown}, {incident.Ready, "", "false", NotReady},
+	{incident.Condition, "Ready", "False", NotReady}, {incident.Phase, "", "Pending", Waiting}}
+
 // unwell: the text shows that something does not run, or is not ready, and no other rule knows more.
 func unwell(e *evidence) *ruling {
-	own := func(kind incident.Kind, value string) *incident.Fact {
-		return e.find(func(f *incident.Fact) bool { return f.Kind == kind && f.Value == value && e.about(f) })
-	}
-	failed, pending, unready := own(incident.Phase, "Failed"), own(incident.Phase, "Pending"), own(incident.Ready, "false")
-	if ready := e.conditions["Ready"]; ready != nil && ready.Value == "False" {
-		unready = cmp.Or(unready, ready)
-	}
-	switch waits := e.from != nil && e.state != "Running" && e.state != "Completed"; {
-	case failed != nil && e == e.of:
-		return certain(Unknown, failed).open().saying("failed bare")
+	row := e.from != nil && e.from.Kind == incident.Row && e.ready == "false" && e.state != "Completed"
+	switch waits := row && e.state != "Running" || e.from != nil && e.from.Kind == incident.Waiting; {
 	case waits && strings.Contains(e.state, "/"): // Init:0/2
 		r := certain(Waiting, e.from).open().saying("waits for init")
 		r.what = strings.Replace(e.state, "/", " of ", 1)
 		return r
-	case waits && (e.from.Kind == incident.Waiting || e.ready == "false" && e.from.Kind == incident.Row):
+	case waits:
 		return certain(Waiting, e.from).open().saying("waits for reason")
-	case unready != nil && !e.init && (e == e.of || unready.Kind == incident.Ready):
-		r := certain(NotReady, unready).open().saying("not ready bare")
-		r.what = strings.TrimSuffix(" ("+firstLine(unready.Message, 120)+")", " ()")
-		return r
-	case pending != nil && e == e.of:
-		return certain(Waiting, pending).open().saying("pending bare")
+	}
+	for _, b := range bare {
+		f := e.find(func(f *incident.Fact) bool {
+			newest := b.kind != incident.Condition || f == e.conditions[b.reason]
+			return f.Kind == b.kind && f.Value == b.value && newest && e.about(f)
+		})
+		if f != nil && !e.init && (e == e.of || b.kind == incident.Ready && e.ready == b.value) {
+			r := certain(b.cause, f).open().saying("bare " + string(b.cause))
+			r.what = strings.TrimSuffix(" ("+firstLine(f.Message, 120)+")", " ()")
+			return r
+		}
 	}
 	return nil
 }
 
-// relisted: a later list of pods has other pods of the workload in place of this one, and all are ready.
+// relisted: a later list of pods has other pods of the workload in place of this one, and all are
+// ready.
 func relisted(e *evidence) *ruling {
 	row := e.of.row
 	if row == nil || e != e.of || e.ready != "false" || len(e.rows) < len(e.pod.Facts) {

@@ -57,14 +57,15 @@ func write(e *evidence, r *ruling) Verdict {
 		r.detail = fmt.Sprintf("The last such event is %s old: it may be over.", round(old))
 	}
 	v.Sentence = w.values.Replace(p.sentence)
-	if first, _, _ := strings.Cut(v.Sentence, " "); first == "the" || first == "an" {
-		v.Sentence = strings.ToUpper(first[:1]) + v.Sentence[1:]
+	if strings.HasPrefix(v.Sentence, "the ") || strings.HasPrefix(v.Sentence, "an ") {
+		v.Sentence = strings.ToUpper(v.Sentence[:1]) + v.Sentence[1:]
 	}
 	if w.failure != nil && slices.Contains(aboutProbe, r.cause) {
 		v.Because = w.values.Replace(e.means(w.failure).sentence)
 	}
 	v.Details = w.details()
-	v.generic = r.words == "image open" || r.cause == Image && r.words == "" || r.words == "configuration open" || r.words == "terminating"
+	v.generic = slices.Contains([]Cause{Image, Configuration, Removed}, r.cause) &&
+		slices.Contains([]string{"", "image open", "configuration open", "terminating"}, r.words)
 	p = w.action(p)
 	if p.advice != "" {
 		v.Advice = append(v.Advice, w.values.Replace(p.advice))
@@ -88,9 +89,8 @@ func write(e *evidence, r *ruling) Verdict {
 // have come again since: each retry comes within five minutes (MaxContainerBackOff in
 // pkg/kubelet/kubelet.go at v1.37.2), and so does the next event of a pod that has many.
 func (r *ruling) past() time.Duration {
-	if len(r.proof) == 0 || !slices.Contains(stops, r.cause) || slices.ContainsFunc(r.proof, func(f *incident.Fact) bool {
-		return f.Kind != incident.Event || f.Age < 2*refill
-	}) {
+	fresh := func(f *incident.Fact) bool { return f.Kind != incident.Event || f.Age < 2*refill }
+	if len(r.proof) == 0 || !slices.Contains(stops, r.cause) || slices.ContainsFunc(r.proof, fresh) {
 		return 0
 	}
 	return r.proof[0].Age
@@ -181,13 +181,7 @@ func (w *writer) setValues() {
 	container := option("-c ", v.Container, v.Container != "" && e != e.of)
 	before := e.restarted() || e.end != nil && e.end.Previous
 	previous := option("--previous", "", before && w.r.cause != NotReady && w.r.cause != Changed)
-	who := cmp.Or(v.Container, name, "the container")
-	if e.init && v.Container != "" {
-		who = "the init container " + v.Container
-	} else if e.from != nil && e.from == e.row && strings.HasPrefix(e.row.Reason, "Init:") &&
-		w.r.words != "waits for init" {
-		who = "an init container of " + cmp.Or(name, "the pod")
-	}
+	who := w.who(name)
 	list := []string{"{name}", who, "{pod}", cmp.Or(name, "the pod"), "{probe}", string(w.r.probe),
 		"{by}", e.suspect(w.r.probe), "{what}", w.r.what,
 		"{kills}", times(v.Kills), "{restarts}", times(e.restarts), "{often}", w.howOften(),
@@ -210,26 +204,39 @@ func (w *writer) setValues() {
 	}
 	list = append(list, "{limit}", limit, "{waits}", waits, "{hook}", strings.TrimSuffix(hook, ": "), "{probeOr}",
 		probeOr)
-	if t, has := e.events[Image]; has {
-		images, tries := e.images()
-		tries = cmp.Or(tries, t)
-		took, _ := span(tries.fact)
-		if len(images) < 2 { // the count is that of all
-			list = append(list, "{tries}", often(tries.count, took))
-		}
-		if len(images) > 0 {
-			list = append(list, "{image}", "s"[:min(len(images)-1, 1)]+" "+printable.And(images))
-		}
-	}
 	if w.failure != nil {
 		list = append(append(list, "{ago}", round(w.failure.fact.Age)), e.parts(w.failure)...)
 	}
-	otherwise := " of " + who
-	if m := imageName.FindStringSubmatch(w.said()); w.r.cause == Sandbox && m != nil {
-		otherwise = " " + m[1]
+	w.values = strings.NewReplacer(append(list, w.imageValues(who)...)...)
+}
+
+// imageValues returns the images that cannot be pulled, and how often that was tried.
+func (w *writer) imageValues(who string) []string {
+	images, all := w.e.images()
+	all = cmp.Or(all, w.e.events[Image])
+	image, tries := " of "+who, ""
+	if all.fact != nil && len(images) < 2 { // the count is that of all
+		took, _ := span(all.fact)
+		tries = often(all.count, took)
 	}
-	// of equal ones, the first counts
-	w.values = strings.NewReplacer(append(list, "{image}", otherwise, "{tries}", "")...)
+	if m := imageName.FindStringSubmatch(w.said()); w.r.cause == Sandbox && m != nil {
+		image = " " + m[1]
+	} else if len(images) > 0 {
+		image = "s"[:min(len(images)-1, 1)] + " " + printable.And(images)
+	}
+	return []string{"{image}", image, "{tries}", tries}
+}
+
+// who names the container, or the pod, that a verdict is about.
+func (w *writer) who(name string) string {
+	row := w.e.row
+	switch {
+	case w.e.init && w.v.Container != "":
+		return "the init container " + w.v.Container
+	case row != nil && w.e.from == row && strings.HasPrefix(row.Reason, "Init:") && w.r.words != "waits for init":
+		return "an init container of " + cmp.Or(name, "the pod")
+	}
+	return cmp.Or(w.v.Container, name, "the container")
 }
 
 // signals has what exit codes say about signals: 128 plus the number, on Linux.
@@ -349,8 +356,8 @@ func shortened(s string) string {
 	return s
 }
 
-// said returns the message that proves a cause. Of several of one reason, the longest: others may be
-// cut. The reason of a state may be a sentence.
+// said returns the message that proves a cause. Of several of one reason, the longest: others may
+// be cut. The reason of a state may be a sentence.
 func (w *writer) said() (message string) {
 	for _, f := range w.r.proof {
 		if strings.Contains(f.Reason, " ") {
@@ -361,8 +368,8 @@ func (w *writer) said() (message string) {
 		}
 		message = f.Message
 		for _, o := range w.e.pod.Facts {
-			if o.Kind == f.Kind && o.Reason == f.Reason && o.Container == f.Container && len(o.Message) > len(message) &&
-				kindOf(o) == kindOf(f) {
+			if o.Kind == f.Kind && o.Reason == f.Reason && o.Container == f.Container && kindOf(o) == kindOf(f) &&
+				len(o.Message) > len(message) {
 				message = o.Message
 			}
 		}
@@ -502,7 +509,8 @@ func (w *writer) details() []string {
 	})
 }
 
-// also quotes what holds a pod that is being deleted, or another trouble, after which nothing has started.
+// also quotes what holds a pod that is being deleted, or another trouble, after which nothing has
+// started.
 func (w *writer) also() string {
 	e, finalizers := w.e, w.e.object.Finalizers
 	if w.r.cause == Removed && e.object.DeletionTimestamp != nil && len(finalizers) > 0 {
@@ -522,8 +530,8 @@ func (w *writer) also() string {
 	return ""
 }
 
-// ordinary has the reasons of warnings that do not say why something does not run, or that other words of
-// a verdict are about.
+// ordinary has the reasons of warnings that do not say why something does not run, or that other
+// words of a verdict are about.
 var ordinary = byReason[string]("ordinary ")
 
 // readiness says what the readiness probe has to do with a kill by the liveness probe.
@@ -668,7 +676,8 @@ func (e *evidence) served(f *failure) string {
 	return ""
 }
 
-// whyImage puts the newest event, or state, that says why the image cannot be pulled before the others.
+// whyImage puts the newest event, or state, that says why the image cannot be pulled before the
+// others.
 func (w *writer) whyImage() {
 	var why *incident.Fact
 	for _, f := range w.e.pod.Facts {
