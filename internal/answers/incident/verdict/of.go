@@ -202,8 +202,7 @@ func nothing(rec *incident.Recording) Verdict {
 		return f.Type == "Warning" && f.Kind == incident.Event || warns.MatchString(f.Message)
 	}
 	warning := slices.IndexFunc(rec.Facts, warned)
-	ofNode := slices.IndexFunc(rec.Facts,
-		func(f *incident.Fact) bool { return f.Pod == nil && (f.Reason != "SystemOOM" || len(rec.Pods) == 0) })
+	ofNode := slices.IndexFunc(rec.Facts, func(f *incident.Fact) bool { return f.Pod == nil })
 	made := slices.IndexFunc(rec.Facts, func(f *incident.Fact) bool { return created.MatchString(f.Message) })
 	switch {
 	case len(rec.Facts) == 0:
