@@ -262,8 +262,8 @@ func causeIn(f *incident.Fact) Cause {
 	return Cause(strings.Replace(problem("start", reason+": "+f.Message), "BackOff", "", 1))
 }
 
-// messages has the groups of problems.txt with what the messages of some events prove, and oldMessages
-// those up to 2015. kills has the causes of what an event Killing says.
+// messages has the groups of problems.txt with what the messages of some events prove, and
+// oldMessages those up to 2015. kills has the causes of what an event Killing says.
 var (
 	messages, oldMessages = byReason[Cause]("event "), byReason[Cause]("old ")
 	kills                 = byReason[Cause]("killing ")

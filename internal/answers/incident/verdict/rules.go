@@ -820,7 +820,8 @@ func notReady(e *evidence) *ruling {
 	return certain(NotReady, from).of(trace.Readiness).likely().saying("not shown")
 }
 
-// unreadyNow weighs failures of a readiness probe if the text does not say whether the container is ready.
+// unreadyNow weighs failures of a readiness probe if the text does not say whether the container is
+// ready.
 func (e *evidence) unreadyNow(f *failure, r *ruling) *ruling {
 	switch over := e.overSince(f); {
 	case over && e.log.partial:
@@ -989,7 +990,8 @@ var bare = []struct {
 }{{incident.Phase, "", "Failed", Unknown}, {incident.Ready, "", "false", NotReady},
 	{incident.Condition, "Ready", "False", NotReady}, {incident.Phase, "", "Pending", Waiting}}
 
-// unwell: the text shows that something does not run, or is not ready, and no other rule knows more.
+// unwell: the text shows that something does not run, or is not ready, and no other rule knows
+// more.
 func unwell(e *evidence) *ruling {
 	row := e.from != nil && e.from.Kind == incident.Row && e.ready == "false" && e.state != "Completed"
 	switch waits := row && e.state != "Running" || e.from != nil && e.from.Kind == incident.Waiting; {
