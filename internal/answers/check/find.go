@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -475,7 +476,7 @@ func muchShorter(limit, than time.Duration) bool {
 // both ask the same endpoint, or in every phase, since a program that is down answers neither.
 func noTimeToRecover(r *result) []Finding {
 	liveness, readiness := r.Probe(trace.Liveness), r.Probe(trace.Readiness)
-	if liveness == nil || readiness == nil {
+	if liveness == nil || readiness == nil || alwaysSucceeds(liveness) {
 		return nil
 	}
 	same := r.sameEndpoint(trace.Liveness, trace.Readiness)
@@ -483,6 +484,9 @@ func noTimeToRecover(r *result) []Finding {
 	begins := r.UntilStopBegins(bounds.Refuse) // the kubelet stops the container even if it recovers during the hook
 	unready := r.UntilReadinessFails(bounds.Refuse).Greatest
 	x, behind := r.readinessFirst(unready-begins), ", also of a database behind the endpoint,"
+	if liveness.Exec != nil {
+		behind = ", also of what the command needs,"
+	}
 	switch {
 	case same && begins > unready-tenth: // hardly ever
 		return nil
@@ -558,7 +562,7 @@ func execTimeout(r *result) []Finding {
 	var list []Finding
 	for _, p := range trace.ProbeTypes {
 		probe := r.Probe(p)
-		if probe == nil || probe.Exec == nil || probe.TimeoutSeconds > 1 {
+		if probe == nil || probe.Exec == nil || probe.TimeoutSeconds > 1 || alwaysSucceeds(probe) {
 			continue
 		}
 		severity, at := Warning, r.warm()
@@ -577,6 +581,15 @@ func execTimeout(r *result) []Finding {
 				value.Format(at))}})
 	}
 	return list
+}
+
+// idle matches a command, or a line of a shell, that does nothing and succeeds.
+var idle = regexp.MustCompile(`^(?:(?:/bin/)?(?:ba|da)?sh -c )?(?:(?:/usr)?/bin/)?(?:true|:|exit 0|echo [^;&|$>]*)$`)
+
+// alwaysSucceeds reports whether a probe runs a command that does nothing, so it takes no time and
+// notices nothing.
+func alwaysSucceeds(p *v1.Probe) bool {
+	return p.Exec != nil && idle.MatchString(strings.Join(p.Exec.Command, " "))
 }
 
 // longerTimeouts returns changes that give probes more than the default timeout: as much as wanted,
@@ -622,6 +635,9 @@ func answerTimeout(r *result) []Finding {
 	slow := fmt.Sprintf("%d answers in a row that take longer %s %s", first.FailureThreshold, verb, object)
 	if first.FailureThreshold == 1 {
 		slow = fmt.Sprintf("one answer that takes longer %ss %s", verb, object)
+	}
+	if len(kinds) > 1 {
+		slow = fmt.Sprintf("for the %s probe, %s", kinds[0], slow)
 	}
 	return []Finding{{ID: AnswerTimeout, Severity: Note, Field: string(kinds[0]) + "Probe",
 		Message: fmt.Sprintf("The %s the default timeout of 1s: %s.", probesOf(kinds, "has", "have"), slow),

@@ -62,6 +62,9 @@ livenessProbe: {httpGet: {port: 80}, periodSeconds: 2}`},
 			container: `livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 2}`},
 		{name: "a command with the default timeout", want: "exec-timeout:9 no-startup-probe:9",
 			container: `livenessProbe: {exec: {command: [live]}, periodSeconds: 2}`},
+		{name: "commands that do nothing", want: "", container: `
+livenessProbe: {exec: {command: ["true"]}, periodSeconds: 2}
+readinessProbe: {exec: {command: [sh, -c, exit 0]}, periodSeconds: 2}`},
 		{name: "a timeout above the period", want: "long-timeout:9 no-startup-probe:9 tcp-liveness:9",
 			container: `livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 2, timeoutSeconds: 5}`},
 		{name: "one endpoint and one budget", want: "no-startup-probe:9 no-time-to-recover:9", container: `

@@ -136,8 +136,8 @@ func TestSlowAnswers(t *testing.T) {
 		`"id":"one-failure","severity":"warning"`)
 	a.has(t, "The readiness probe has the default timeout of 1s", `"id":"answer-timeout"`) // also if it is written
 	ask(t, pod("livenessProbe: {httpGet: {port: 80}}\nreadinessProbe: {grpc: {port: 80}}"), check.Options{}).has(t,
-		"The liveness and readiness probes have the default timeout of 1s: 3 answers in a row that take longer "+
-			"restart the container.", `"answer-timeout"`)
+		"The liveness and readiness probes have the default timeout of 1s: for the liveness probe, 3 answers in a row "+
+			"that take longer restart the container.", `"answer-timeout"`)
 	a = ask(t, pod("livenessProbe: {tcpSocket: {port: 80}, failureThreshold: 1}"), check.Options{})
 	a.has(t, "a single lost connection is enough", `"one-failure"`)
 	a.has(t, "tolerates answers of up to no limit",

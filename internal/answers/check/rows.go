@@ -126,10 +126,12 @@ type Value struct {
 }
 
 // Values returns the values of a row of a container, one for each case: none if the container does
-// not have the row. A start of the next instance takes up to some time, which only Recover needs.
+// not have the row, or its probes notice nothing. A start of the next instance takes up to some
+// time, which only Recover needs.
 func Values(b *bounds.Container, id RowID, start time.Duration) []Value {
 	r := rowOf(id)
-	if !slices.ContainsFunc(r.probes, func(p trace.Probe) bool { return b.Probe(p) != nil }) {
+	notices := func(p trace.Probe) bool { return b.Probe(p) != nil && !alwaysSucceeds(b.Probe(p)) }
+	if !slices.ContainsFunc(r.probes, notices) {
 		return nil
 	}
 	values := r.values(b, start)

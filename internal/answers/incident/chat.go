@@ -8,30 +8,8 @@ import (
 	"time"
 )
 
-// spoken matches the beginnings of messages of the kubelet, in groups with the reasons of their
-// events. They are the anchors of lines that no command prints: a person's own table, or a line of
-// a chat. A weak one needs a reason beside it.
-var spoken = regexp.MustCompile(
-	`(?P<Unhealthy>(?:Liveness|Readiness|Startup) probe (?:failed|errored|warning)(?::|$)|` +
-		`(?:liveness|readiness|startup) probe failed:)` +
-		`|(?P<weakUnhealthy>(?:Liveness|Readiness|Startup) probe (?:failed|errored))` +
-		`|(?P<BackOff>Back-off (?:restarting failed (?:docker )?container|pulling image))` +
-		`|(?P<FailedSync>Error syncing pod, skipping: )|(?P<FailedHook>(?:Exec|Http) lifecycle hook \()` +
-		`|(?P<SandboxChanged>Pod sandbox changed, it will be killed)` +
-		`|(?P<FailedScheduling>\d+/\d+ nodes are available: \d+ (?:Insufficient|Too many|node\(s\)) )` +
-		`|(?P<FailedPostStartHook>FailedPostStartHook)` +
-		`|(?P<Killing>[Cc]ontainer [a-z0-9][-a-z0-9]* (?:failed (?:liveness|startup) probe|` +
-		`definition changed|resize requires restart))` +
-		`|(?P<Failed>(?:secrets?|configmaps?) "[^"]+" not found|couldn't find key \S+ in )` +
-		`|(?P<Evicted>The node was low on resource: )|(?P<Preempting>Preempted in order to admit critical pod)` +
-		`|(?P<weakFailed>Failed to pull image)|(?P<weakKilling>Stopping container )` +
-		`|(?P<FailedAttachVolume>(?:AttachVolume\.Attach failed|Multi-Attach error) for volume )` +
-		`|(?P<FailedMount>MountVolume\.\w+ failed for volume )` +
-		`|(?P<Scheduled>^\s*Successfully assigned [a-z0-9][-a-z0-9]*/\S+ to \S+$)` +
-		`|^[\s*•-]*(?:(?P<Created>Created container [a-z0-9][-a-z0-9]*$)|(?P<Started>Started container [a-z0-9][-a-z0-9]*$))` +
-		`|(?P<weakCreated>Created container)|(?P<weakStarted>Started container)` +
-		`|(?P<weakScheduled>Successfully assigned )` +
-		`|(?P<weakPulled>Container image |Successfully pulled image )|(?P<weakPulling>Pulling image )`)
+// spoken matches the beginnings of messages of the kubelet.
+var spoken = regexp.MustCompile(alternatives(table("spoken")))
 
 // hints are parts of what spoken matches: a search for them costs less.
 var hints = []string{" probe ", "ontainer", "ack-off", "mage ", " assigned ", "PostStartHook", "not found", "find key",
@@ -125,7 +103,7 @@ func saidFrom(line string, start int) string {
 	return said
 }
 
-var exited = regexp.MustCompile(`(?i)\b(?:exit|(?:exits|exited|terminated) with(?: exit)?) code ?[:=]? ?(\d{1,3})\b`)
+var exited = pattern("exited")
 
 // spokenEnd reads a line that says why a container waits, or how it ended: OOMKilled, exit code N.
 func (t *textReader) spokenEnd(line string, at Place) bool {
@@ -133,16 +111,16 @@ func (t *textReader) spokenEnd(line string, at Place) bool {
 		return true
 	}
 	lower := strings.ToLower(line)
-	oom := strings.Contains(line, "OOMKilled") && !glossary.MatchString(line)
+	oom := !glossary.MatchString(line) && asserted(line, oomKilled) != nil
 	// of kubectl exec
 	if !oom && !strings.Contains(lower, "code") || t.program || strings.Contains(lower, "command terminated") {
 		return false
 	}
 	f := &Fact{Place: at, Source: FromText, Kind: Terminated, Count: -1, Instance: -1, Text: brief(line)}
-	if m := exited.FindStringSubmatchIndex(line); m != nil && !denied.MatchString(line[:m[0]]) {
+	if m := asserted(line, exited); m != nil {
 		f.setExit(line[m[2]:m[3]])
 	}
-	if before, _, _ := strings.Cut(line, "OOMKilled"); oom && !denied.MatchString(before) {
+	if oom {
 		f.Reason = "OOMKilled"
 	}
 	if f.ExitKnown && f.Reason == "" && !ofContainers.MatchString(line) && t.pod == nil && t.describe == nil &&
@@ -162,12 +140,10 @@ var (
 	// namedPod and the others match the parts of a sentence, or of labels, about a container that
 	// waits: alerts have them, and metrics.
 	namedPod = regexp.MustCompile(`\b[Pp]od[ "=:/]+(?:([a-z0-9][-a-z0-9]*)/)?([a-z0-9][-a-z0-9.]*[a-z0-9])"?(?: \(([a-z0-9][-a-z0-9]*)\))?`)
-	namedIn  = regexp.MustCompile(`\b(namespace|container)[ "=:/]+([a-z0-9][-a-z0-9]*)`)
+	namedIn  = regexp.MustCompile(`\b(namespace|[cC]ontainer)[ "=:/]+([a-z0-9][-a-z0-9]*)`)
 	// keyedPod matches the keys of a pod and its namespace before a message.
 	keyedPod = regexp.MustCompile(`\bpod=([a-z0-9][-a-z0-9.]*)(?: (?:ns|namespace)=([a-z0-9][-a-z0-9]*))?`)
-	waitsFor = regexp.MustCompile(`\b(CrashLoopBackOff|ErrImagePull|ImagePullBackOff|InvalidImageName|ErrImageNeverPull|` +
-		`CreateContainerConfigError|CreateContainerError|RunContainerError|PostStartHookError|OOMKilled)\b|` +
-		`to be running, status is Pending$`)
+	waitsFor = pattern("waitsFor")
 )
 
 // waits are parts of what waitsFor matches: a search for them costs less.
@@ -178,22 +154,16 @@ func (t *textReader) spokenState(line string, at Place) bool {
 	if !slices.ContainsFunc(waits, func(hint string) bool { return strings.Contains(line, hint) }) {
 		return false
 	}
-	why := waitsFor.FindStringIndex(line)
-	if why == nil || denied.MatchString(line[:why[0]]) {
+	why := asserted(line, waitsFor)
+	if why == nil {
 		return false
-	}
-	m := namedPod.FindStringSubmatch(line)
-	if m == nil || m[1] == "" && len(t.bare[m[2]]) == 0 && !strings.ContainsAny(m[0], `-"=:/`) { // a sentence
-		return false
-	}
-	in := map[string]string{"namespace": m[1], "container": m[3]}
-	for _, m := range namedIn.FindAllStringSubmatch(line, 10) {
-		in[m[1]] = cmp.Or(in[m[1]], m[2])
 	}
 	_, reason, _ := cutLast(" "+line[why[0]:why[1]], " ")
-	f := &Fact{Place: at, Source: FromText, Kind: Waiting, Reason: reason, Count: -1, Text: brief(line),
-		Pod: t.reader.pod(in["namespace"], m[2], "", at)}
-	if f.Container = in["container"]; f.Reason == "OOMKilled" {
+	f := &Fact{Place: at, Source: FromText, Kind: Waiting, Reason: reason, Count: -1, Text: brief(line)}
+	if !t.namedBy(line, f) {
+		return false
+	}
+	if f.Reason == "OOMKilled" {
 		f.Kind, f.Instance = Terminated, -1
 	}
 	if f.Pod != nil {
@@ -202,41 +172,49 @@ func (t *textReader) spokenState(line string, at Place) bool {
 	return true
 }
 
+// namedBy gives a fact the pod and the container that a sentence, or labels, name. It returns false
+// if they name no pod.
+func (t *textReader) namedBy(line string, f *Fact) bool {
+	m := namedPod.FindStringSubmatch(line)
+	if m == nil || m[1] == "" && len(t.bare[m[2]]) == 0 && !strings.ContainsAny(m[0], `-"=:/`) { // a sentence
+		return false
+	}
+	in := map[string]string{"namespace": m[1], "container": m[3]}
+	for _, m := range namedIn.FindAllStringSubmatch(line, 10) {
+		key := strings.ToLower(m[1])
+		in[key] = cmp.Or(in[key], m[2])
+	}
+	f.Pod, f.Container = t.reader.pod(in["namespace"], m[2], "", f.Place), in["container"]
+	return true
+}
+
 func (t *textReader) addEnd(f *Fact) bool {
-	if f.Pod = t.ofText(f.Place); f.Pod != nil {
+	if !t.namedBy(f.Text, f) {
+		f.Pod = t.ofText(f.Place)
+	}
+	if f.Pod != nil {
 		t.add(f)
 	}
 	return true
 }
 
-// denied matches words that deny the next ones, or ask for them.
-var denied = regexp.MustCompile(
-	"(?i)\\b(?:not|no|never|without|if|whether|neither|nor|(?:is|was|does|did)n't)(?:\\s+\\S+){0,3}[\\s(*`\"']*$")
+// denied matches words that deny the next ones, or ask for them, and deniedBy those that deny the
+// ones before, such as the value of a field.
+var denied, deniedBy, oomKilled = pattern("denied"), pattern("deniedBy"), regexp.MustCompile(`OOMKilled`)
+
+// asserted returns where the first words in a line are that it does not deny, with their groups, or
+// nil.
+func asserted(line string, words *regexp.Regexp) []int {
+	for _, m := range words.FindAllStringSubmatchIndex(line, 20) {
+		if !denied.MatchString(line[:m[0]]) && !deniedBy.MatchString(line[m[1]:]) {
+			return m
+		}
+	}
+	return nil
+}
 
 // waitedFor matches a workload in the words of kubectl rollout status, of Helm and of others.
-var waitedFor = regexp.MustCompile(`(?i)(?:^|[\s"'(])(?:deployments?|statefulsets?|daemon ?sets?|jobs?)(?:\.\w+)?(?: is not ready: |[ "/:=]+)` +
-	`(?:([a-z0-9][-a-z0-9]*)/)?([a-z0-9][-a-z0-9.]*[a-z0-9])\b`)
-
-// signs match lines that say why a program or a pod does not run, although they are no events: the
-// last words of a program, and those of the runtime, of the API and of the kubelet.
-var signs = regexp.MustCompile(`exec format error|(?:^|\s)panic: |(?i:reason|status)\W{1,6}DeadlineExceeded\b|` +
-	`(?:configmaps?|secrets?) "[^"]+" not found|\bOutOfMemoryError\b|cannot allocate memory`)
-
-// sign keeps a line that may say why a program does not run. Fatal lines of klog do.
-func (t *textReader) sign(line string, at Place) bool {
-	m := isKlog(line)
-	fatal := m != nil && line[m[2]] == 'F'
-	if !fatal && !signs.MatchString(line) {
-		return false
-	}
-	if m != nil {
-		line = line[m[1]:]
-	}
-	if t.skip(at, line); len(t.rec.Signs) < maxProblems {
-		t.rec.Signs = append(t.rec.Signs, Unread{at, strings.TrimSpace(line[:min(len(line), 1000)])})
-	}
-	return true
-}
+var waitedFor = pattern("waitedFor")
 
 // WaitsFor returns the namespace and the name of a workload in the lines that were not read, or
 // nothing.
@@ -257,8 +235,7 @@ func (r *Recording) WaitsFor() (namespace, name string) {
 // inNamespace matches a namespace in a command, or in the labels of an alert.
 var inNamespace = regexp.MustCompile(`(?:(?:^|\s)(?:-n|--namespace)[ =]|\bnamespace[:=] ?"?)([a-z0-9][-a-z0-9]*)`)
 
-var printedState = regexp.MustCompile(
-	`ContainerStateTerminated\{ExitCode:(\d*),(?:.*?Reason:(\w*))?(?:.*?StartedAt:([^,]*),FinishedAt:([^,]*),)?`)
+var printedState = pattern("printedState")
 
 // printedEnd reads the end of a container in the form in which Go prints a ContainerStatus:
 // operators have it in their events. The line has its own meaning, too.

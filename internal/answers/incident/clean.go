@@ -89,10 +89,7 @@ func ruled(trimmed string) bool {
 }
 
 // titles are the words of the headers of tables.
-var titles = wordSet(
-	`namespace name ready status restarts age ip node nominated readiness gates last first seen lastseen
-firstseen count kind type reason object subobject subobjectpath source from message event time pod container
-component msg | timestamp date`)
+var titles = listed("titles")
 
 // headed reports whether the words of a line are the header of a table.
 func headed(words []word) bool {
@@ -107,12 +104,9 @@ func headed(words []word) bool {
 var (
 	// typed matches what a person typed into a shell: a prompt, a client of the cluster or another
 	// tool, and its arguments.
-	typed = regexp.MustCompile(`^(.*?[$#%>❯]\s*|➜.*?\s)?(?:(?:sudo|watch|k3s|minikube|microk8s)\s+)?(?:(kubectl|oc|k` +
-		`|microk8s\.kubectl|kubecolor)|(docker|crictl)|journalctl|cat|grep|less|tail|head)\s+(.*)$`)
+	typed = pattern("typed")
 	// podArgument matches the pod that the arguments of a client name.
-	podArgument = regexp.MustCompile(`(?:^(?:logs|exec) +|[ =](?:pods?|po|Pod)(?:/| +` +
-		`(?:(?:-[no]|--(?:namespace|context|kubeconfig|output))[= ]\S+ +)*)` +
-		`|involvedObject\.name=)([a-z0-9][-a-z0-9.]*)`)
+	podArgument = pattern("podArgument")
 )
 
 // prose matches Chinese, Japanese or Korean right after a word: a sentence that begins with a

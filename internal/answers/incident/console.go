@@ -54,8 +54,11 @@ func (t *textReader) consoleLine(trimmed string, at Place) bool {
 func (t *textReader) heading(trimmed string, at Place) bool {
 	switch {
 	case strings.HasPrefix(trimmed, "#") && !speaks(strings.TrimLeft(trimmed, "# ")) || ruled(trimmed):
+		dots := strings.Contains(trimmed, "..") || strings.Contains(trimmed, "…")
+		t.rec.Abridged = t.rec.Abridged || dots && t.section != nil && len(t.section.facts) > 0
 		return true
 	case headed(t.words):
+		t.listing++
 		if t.section != nil && len(t.section.facts) > 0 && strings.Contains(strings.ToLower(trimmed), "reason") {
 			t.section = nil // the table of another command
 		}

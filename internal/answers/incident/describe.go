@@ -42,10 +42,8 @@ type describedContainer struct {
 var (
 	describeField = regexp.MustCompile(`^([A-Z][A-Za-z ()-]{1,30}):(?:\s+(.*))?$`)
 	conditionRow  = regexp.MustCompile(`^([A-Z][A-Za-z.-]*|[a-z0-9.-]+/[A-Za-z0-9._-]+)(?:\s+(True|False|Unknown))?$`)
-	probeField    = regexp.MustCompile(`(?s)^\s*(Liveness|Readiness|Startup):\s+(exec|http-get|tcp-socket` +
-		`|grpc)\s*(.*?)\s+delay=(\d+)s timeout=(\d+)s period=(\d+)s ` +
-		`(?:#success|successThreshold)=(\d+) (?:#failure|failureThreshold)=(\d+)`)
-	probeOpen = regexp.MustCompile(`^\s*(Liveness|Readiness|Startup):\s+(exec|http-get|tcp-socket|grpc)\s`)
+	probeField    = pattern("probeField")
+	probeOpen     = regexp.MustCompile(`^\s*(Liveness|Readiness|Startup):\s+(exec|http-get|tcp-socket|grpc)\s`)
 	// inLine matches the fields of a state that a person wrote on the line of the state.
 	inLine = regexp.MustCompile(`[,;]?\s+(Reason|Exit Code|Started|Finished|Last State|Ready|Restart Count):\s+`)
 )
@@ -71,10 +69,7 @@ var (
 
 // beginning matches the fields with which a part of a text can begin, with the values that kubectl
 // writes there.
-var beginning = regexp.MustCompile(`^(?:(?:Last )?State:\s+(?:Running|Waiting|Terminated)(?: |$)|(?:Restart Count` +
-	`|Exit Code):\s+\d{1,9}(?: |$)|Events:(?:\s+<none>)?$|Node:\s.*/|` +
-	`(?:Containers|Init Containers|Conditions):$|Status:\s+(?:Pending|Running|Succeeded|Failed|Unknown)(?: |$)|` +
-	`(?:Namespace|Start Time|Labels|Container ID|QoS Class):\s+\S)`)
+var beginning = pattern("beginning")
 
 // ofNamed matches the first fields of a container.
 var ofNamed = regexp.MustCompile(`^\s*(?:(?:Last )?State|Container ID|Restart Count):`)

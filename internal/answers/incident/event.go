@@ -10,27 +10,19 @@ import (
 	"time"
 )
 
-// roles are the keys of events, by what they mean, in lower case and without digits and
-// punctuation. A key of an object in the event follows that of the object. The keys of the API (v1
-// and events.k8s.io) come first, and then those of tools that condense events.
-var roles = map[string][]string{
-	"name": {"metadataname"}, "id": {"metadatauid"}, "type": {"type", "eventtype"},
-	"reason":  {"reason", "event", "eventreason"},
-	"message": {"message", "note", "msg", "eventmessage"},
-	"count":   {"seriescount", "count", "deprecatedcount", "times"},
-	"pod": {"involvedobjectname", "regardingname", "pod", "podname", "name", "object", "objectname",
-		"involvedobject"},
-	"kind":      {"involvedobjectkind", "regardingkind", "objectkind"},
-	"uid":       {"involvedobjectuid", "regardinguid"},
-	"namespace": {"involvedobjectnamespace", "regardingnamespace", "objectnamespace", "namespace", "ns"},
-	"path":      {"involvedobjectfieldpath", "regardingfieldpath", "objectfieldpath"},
-	"container": {"container", "containername"},
-	"kubelet":   {"sourcecomponent", "deprecatedsourcecomponent"}, "node": {"sourcehost", "deprecatedsourcehost"},
-	"first": {"firsttimestamp", "deprecatedfirsttimestamp", "eventtime", "metadatacreationtimestamp", "first",
-		"firstseen"},
-	"last": {"serieslastobservedtime", "lasttimestamp", "deprecatedlasttimestamp", "last", "lastseen", "time",
-		"timestamp", "date", "ts", "age"},
-}
+// lists has the words of lists.txt. Some are the keys of events, by what they mean.
+var lists = func() map[string][]string {
+	all := map[string][]string{}
+	for line := range strings.Lines(table("lists")) {
+		if words := strings.Fields(line); len(words) > 0 {
+			all[words[0]] = append(all[words[0]], words[1:]...)
+		}
+	}
+	return all
+}()
+
+// listed returns the set of the words of a list.
+func listed(name string) map[string]bool { return wordSet(strings.Join(lists[name], " ")) }
 
 // eventValues are the strings and numbers of an event, by their keys in the form of roles.
 type eventValues map[string]string
@@ -59,7 +51,7 @@ func (values eventValues) add(fields map[string]json.RawMessage, prefix string) 
 
 // role returns the value of the first key of a role.
 func (values eventValues) role(name string) string {
-	for _, key := range roles[name] {
+	for _, key := range lists[name] {
 		if values[key] != "" {
 			return values[key]
 		}

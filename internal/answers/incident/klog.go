@@ -20,14 +20,16 @@ var (
 		`+)?[\w.-]+\.go:\d+\]\s+`)
 	// journalLine matches the beginning of a line of a journal whose program writes no prefix of
 	// klog, or of which somebody cut it off: month and day, time, node, program.
-	journalLine = regexp.MustCompile(`^([A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2}) (?:\S+ )?(?:kubelet|kernel|k3s|hyperkube)\S*: ` +
-		`(?:\[ *[\d.]+\] )?(?:[\w.-]+\.go:\d+\] )?`)
+	journalLine = pattern("journalLine")
+	// ringLine matches the beginning of a line of the kernel's ring buffer, with its time as dmesg
+	// writes it.
+	ringLine = regexp.MustCompile(`^\s*\[ *(?:[\d.]+|[A-Z][a-z]{2} ([A-Z][a-z]{2} [ \d]\d [\d:]{8}) \d{4})\] +`)
 	// nodeMemory matches lines about the memory of the node, not about the limit of a container:
 	// those of cAdvisor, of the kubelet (oom_watcher_linux.go at v1.37.2), and of the kernel.
-	nodeMemory = regexp.MustCompile(`^(?:Created an OOM event in container "/"|"?System OOM encountered|Out of memory: Kill)`)
+	nodeMemory = pattern("nodeMemory")
 	// limitReached and invoked match lines of the kernel about the memory limit of a cgroup
 	// (mm/oom_kill.c of Linux 4.15 and 6.12), and about the process that asked for more.
-	limitReached = regexp.MustCompile(`^(?:\s*mem_cgroup_out_of_memory\+|Memory cgroup out of memory: Kill)`)
+	limitReached = pattern("limitReached")
 	invoked      = regexp.MustCompile(`^(\S{1,15}) invoked oom-killer: |Kill(?:ed)? process \d+ \(([^)\s]{1,15})\)`)
 	// pressed matches a line of the eviction manager of a kubelet, or a condition of kubectl
 	// describe node, that says that the node is short of a resource.
@@ -36,8 +38,7 @@ var (
 	// pkg/kubelet/container/sync_result.go at v1.37.2).
 	failedSync = regexp.MustCompile(`failed to "(\w+)" for "([^"]+)" with (\w+): "((?:[^"\\]|\\.)*)`)
 	// e2eLine matches a line of the log of an end-to-end test about a pod.
-	e2eLine = regexp.MustCompile(`^(\w{3} +\d{1,2} [\d:]{8}\.\d{3}): INFO: (?:Started pod (\S+) in namespace (\S+)` +
-		`|Initial restart count of pod (\S+) is (\d+)|Restart count of pod (\S+)/(\S+) is now (\d+))`)
+	e2eLine = pattern("e2eLine")
 	// dumped and dumpedContainer match what an end-to-end test writes about the pods of a node
 	// (logPodStates in test/e2e/framework/debug/dump.go at v1.37.2).
 	dumped          = regexp.MustCompile(`(?:INFO: |\] )([a-z0-9][-a-z0-9.]*) started at .* container statuses recorded\)$`)
@@ -45,41 +46,22 @@ var (
 
 	// eventFor matches an event of the scheduler or the kubelet that an end-to-end test writes
 	// (dumpEventsInNamespace in the same file).
-	eventFor = regexp.MustCompile(`\bAt (\d{4}-\d\d-\d\d [\d:]{8}(?:\.\d+)? [-+]\d{4} \S+) - event for ` +
-		`([a-z0-9][-a-z0-9.]*): \{(?:kubelet|default-scheduler)[^}]*\} ([A-Z]\w+): (.*)`)
+	eventFor = pattern("eventFor")
 
 	podName = regexp.MustCompile(`(?:^|[^-._a-z0-9])([a-z0-9][-a-z0-9.]*)_([a-z0-9][-a-z0-9]*)\((?:([^)]*)\))?`)
 	// sandboxName matches the name of a sandbox in a runtime: that of the pod, its namespace, its
 	// UID and a number, as in containerd (makeSandboxName in internal/cri/server/helpers.go), and
 	// with k8s before it in dockershim and CRI-O.
-	sandboxName = regexp.MustCompile(`(?:^|[^-._a-z0-9])(?:k8s_)?([a-z0-9][-a-z0-9.]*)_([a-z0-9][-a-z0-9]*)_` +
-		`[0-9a-f]{8}-[-0-9a-f]{27}_\d`)
+	sandboxName = pattern("sandboxName")
 	// the old form, with or without the UID, and today's
-	podRef = regexp.MustCompile(`(?:^|[^-._a-z0-9])([a-z0-9][-a-z0-9.]*)_([a-z0-9][-a-z0-9]*)(?:\(([^)]*))?` +
-		`|([a-z0-9][-a-z0-9]*)/([a-z0-9][-a-z0-9.]*)`)
+	podRef = pattern("podRef")
 	plegOf = regexp.MustCompile(`(?:"?ID"?:"?([^",\s]*)"?,?\s*)?"?Type"?:"?(\w+)"?,?\s*"?Data"?:"?(\w*)`)
 	// keyValue matches a key with its value: a quoted one, one of several lines, an object or a
 	// list, or a word.
 	keyValue = regexp.MustCompile(`(?s)([\w.]+)=("(?:[^"\\]|\\.)*"?|<\n(.*?)(?:\n ?>|$)|&?[\[{][^}\]]*[}\]]?|[^ \n]*)`)
-	// oldProbe and the others are the forms of lines up to 1.20, which have no keys. The names of
-	// their groups are the keys of today.
-	oldProbe = regexp.MustCompile(`(?s)^(?P<probeType>Liveness|Readiness|Startup) probe for ` +
-		`"(?P<pods>[^":]+):(?P<containerName>[^"]+)" (?P<title>failed|errored|succeeded|warning)` +
-		`(?: \(\w+\))?(?::\s?(?P<output>.*))?$`)
-	oldLines = []*regexp.Regexp{
-		oldProbe,
-		regexp.MustCompile(`^(?P<title>SyncLoop \(container unhealthy\)): "(?P<pods>[^"]*)`),
-		// manager.go of pkg/kubelet/dockertools at v0.19.0
-		regexp.MustCompile(`^pod "(?P<pods>[^"]*)" container "(?P<containerName>[^"]*)" (?P<title>is unhealthy) `),
-		regexp.MustCompile(`^(?P<title>[cC]reatePodSandbox for pod) "(?P<pods>[^"]*)" failed: (?P<err>.*)`),
-		regexp.MustCompile(`^(?P<title>SyncLoop \(PLEG\)): "(?P<pods>[^"]*)", event: (?P<event>.*)`),
-		regexp.MustCompile(`^(?P<title>Killing container) "(?P<containerID>[^"]*)" with (?:a )?(?P<gracePeriod>\d+)[ -]second`),
-		regexp.MustCompile(`^(?P<title>Error syncing pod) \S+ \("?(?P<pods>[^"]*?)"?\), skipping: (?P<err>.*)`),
-		regexp.MustCompile(
-			`^SyncLoop \((?P<title>ADD|UPDATE|DELETE|REMOVE|RECONCILE)(?:, "[^"]*")?\): "(?P<pods>[^"]*)`),
-		regexp.MustCompile(`[Bb]ack-off (?P<backOff>\S+) restarting failed container=(?P<containerName>\S+) ` +
-			`pod=(?P<pods>[^_\s]+_\S+\))`),
-	}
+	// oldLines have the forms of lines up to 1.20, which have no keys. The names of their groups
+	// are the keys of today.
+	oldLines = Patterns(table("oldlines"))
 )
 
 // isKlog returns where the parts of klogLine are in a line, or nil.
@@ -108,11 +90,7 @@ func (t *textReader) logLine(line string, at Place) bool {
 	}
 	if m := isKlog(line); m != nil {
 		when, text := logTime("0102 15:04:05", line[m[4]:m[5]], time.Microsecond), brief(line[m[2]:])
-		used := len(t.rec.Facts)
-		t.klog(t.joined(strings.TrimRight(line[m[1]:], "`"), at, complete), when, at, text)
-		if len(t.rec.Facts) == used {
-			t.sign(line, at)
-		}
+		t.klogOrSign(t.joined(strings.TrimRight(line[m[1]:], "`"), at, complete), when, at, text, line)
 		return true
 	}
 	var m []int
@@ -120,11 +98,17 @@ func (t *textReader) logLine(line string, at Place) bool {
 		m = journalLine.FindStringSubmatchIndex(line)
 	}
 	if m != nil {
-		t.klog(line[m[1]:], logTime("Jan _2 15:04:05", line[m[2]:m[3]], time.Second), at, brief(line))
+		when := logTime("Jan _2 15:04:05", line[m[2]:m[3]], time.Second)
+		t.klogOrSign(line[m[1]:], when, at, brief(line), line[m[1]:])
 		return true
 	}
+	if ring := ringLine.FindStringSubmatch(line); ring != nil {
+		when := logTime("Jan _2 15:04:05", ring[1], time.Second)
+		return t.klogOrSign(line[len(ring[0]):], when, at, brief(line), line)
+	}
 	// without its time
-	if trimmed := strings.TrimSpace(line); strings.Contains(line, ` probe for "`) && oldProbe.MatchString(trimmed) {
+	trimmed := strings.TrimSpace(line)
+	if strings.Contains(line, ` probe for "`) && oldLines[0].Words.MatchString(trimmed) {
 		t.klog(trimmed, Moment{}, at, brief(line))
 		return true
 	}
@@ -224,6 +208,13 @@ func (t *textReader) jsonLog(o *object) bool {
 	}
 	t.klog(body, when, o.at, brief(string(o.whole)))
 	return true
+}
+
+// klogOrSign reads the text of a line, which can be a sign. It returns false if it is neither.
+func (t *textReader) klogOrSign(body string, when Moment, at Place, text, line string) bool {
+	used := len(t.rec.Facts)
+	t.klog(body, when, at, text)
+	return len(t.rec.Facts) > used || t.sign(line, at)
 }
 
 // klog reads the text of a line.
@@ -327,8 +318,8 @@ func keyValues(body string) (title string, values map[string]string) {
 	prefix, err := strconv.QuotedPrefix(body)
 	if err != nil || body[0] != '"' {
 		for _, old := range oldLines {
-			if m := old.FindStringSubmatch(body); m != nil {
-				for i, name := range old.SubexpNames() {
+			if m := old.Words.FindStringSubmatch(body); m != nil {
+				for i, name := range old.Words.SubexpNames() {
 					values[name] = m[i]
 				}
 				break

@@ -58,13 +58,13 @@ func (o *object) text(name string) string {
 	return s
 }
 
-const parts = `(status|spec|containerStatuses|initContainerStatuses|conditions|containers|state|lastState` +
-	`|livenessProbe|readinessProbe|startupProbe)`
+const parts = `status|spec|containerStatuses|initContainerStatuses|conditions|containers|state|lastState` +
+	`|livenessProbe|readinessProbe|startupProbe`
 
 var (
 	// jsonPart and yamlPart match the first line of a part of a pod.
-	jsonPart = regexp.MustCompile(`^\s*"` + parts + `":\s*([\[{])`)
-	yamlPart = regexp.MustCompile(`^\s*(?:- )?` + parts + `:\s*(?:\{.*)?$`)
+	jsonPart = regexp.MustCompile(`^\s*"(` + parts + `|State)":\s*([\[{])`)
+	yamlPart = regexp.MustCompile(`^\s*(?:- )?(` + parts + `):\s*(?:\{.*)?$`)
 
 	yamlStart = regexp.MustCompile(`^ *(- )?(apiVersion|kind|metadata|items):(\s|$)`)
 	// yamlLine matches the lines of a YAML document at its top level. Titles of kubectl begin with
@@ -80,7 +80,7 @@ func (r *reader) readObject(at int, line string) int {
 	switch {
 	case trimmed == "" || r.wasted > len(r.data)/4+1<<20: // text in which many lines begin with a bracket
 		return 0
-	case (trimmed[0] == '{' || trimmed[0] == '[') && margin < 9:
+	case (trimmed[0] == '{' || trimmed[0] == '[' && !ringLine.MatchString(line)) && margin < 9:
 		return r.readJSON(at, margin, "")
 	case yamlStart.MatchString(line) && (margin == 0 || len(r.text.block.lines) == 0):
 		return r.readYAML(at, "")
@@ -289,7 +289,8 @@ func (r *reader) object(o *object, kind, change string, depth int) bool {
 	case isList || len(o.items) > 0 && len(o.fields) == 0:
 	case o.fields["object"] != nil && o.text("type") != "":
 		return r.object(item{o.fields["object"], func(int) Place { return o.at }}.parse(), "", o.text("type"), depth+1)
-	case r.event(o, kind, columns{}, change, 0), r.part(o, kind, change), r.text.jsonLog(o), r.wrapped(o, depth):
+	case r.event(o, kind, columns{}, change, 0), r.part(o, kind, change), r.dockerEnd(o), r.text.jsonLog(o),
+		r.wrapped(o, depth):
 	default:
 		r.others[cmp.Or(kind, "an object without a kind")]++
 		return false

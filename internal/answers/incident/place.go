@@ -92,7 +92,7 @@ var quotedPod = regexp.MustCompile(`\bpod "([a-z0-9][-a-z0-9.]*)"`)
 func (r *Recording) namesOf() map[*Pod]Pod {
 	named := map[*Pod]Pod{}
 	for _, f := range r.Facts {
-		if f.Pod == nil || !f.Pod.Unnamed || f.Kind != Event {
+		if f.Pod == nil || !f.Pod.Unnamed || f.Kind != Event && f.Kind != Waiting {
 			continue
 		}
 		old, name := named[f.Pod], Pod{}
@@ -197,13 +197,7 @@ func (r *reader) useTemplate(p *Pod, t *template) {
 }
 
 // naming matches the name of a container in messages of all versions of the kubelet.
-var naming = regexp.MustCompile(strings.ReplaceAll(`^(?:Created container|Created container:|Started container`+
-	`|Stopping container) (NAME)$|`+
-	`[Cc]ontainer (NAME) (?:failed|definition changed|resize requires)`+
-	`|://(NAME):(?:Container failed|Need to kill)|failed container=(NAME)(?:[ ,;\n]|$)|`+
-	`^Back-off restarting failed container (NAME) in pod |FailedPostStartHook for container (NAME)|`+
-	`(?:for Container|"StartContainer" for|failed to start container|container) "(NAME)"(?: is unhealthy| in pod)?`,
-	"NAME", "[a-z0-9][-a-z0-9]*"))
+var naming = pattern("naming")
 
 // containerIn returns the container that a message names, or nothing.
 func containerIn(message string) string {

@@ -89,6 +89,25 @@ func (r *reader) part(o *object, kind, change string) bool {
 	return true
 }
 
+// dockerEnd uses the end of a container in the output of docker inspect, or of podman. It returns
+// false for others.
+func (r *reader) dockerEnd(o *object) bool {
+	var s struct {
+		Running, OOMKilled    bool
+		ExitCode              *int32
+		StartedAt, FinishedAt metav1.Time
+	}
+	if json.Unmarshal(o.fields["State"], &s) != nil || s.ExitCode == nil {
+		return false
+	}
+	f := &Fact{Kind: Terminated, ExitCode: *s.ExitCode, ExitKnown: true, When: second(s.StartedAt),
+		Last: second(s.FinishedAt), Count: -1, Instance: -1, Reason: map[bool]string{true: "OOMKilled"}[s.OOMKilled]}
+	if p := r.text.ofText(o.at); p != nil && !s.Running {
+		r.addStatus(p, []*Fact{f}, o.at, FromPod, Moment{})
+	}
+	return true
+}
+
 // ownStatus returns what an object has of the status of a container: all of it, or its state alone.
 func (o *object) ownStatus(own containerStatus) []containerStatus {
 	switch {
@@ -165,9 +184,12 @@ func podFacts(pod *v1.Pod, change string) (facts []*Fact) {
 		if grace := pod.DeletionGracePeriodSeconds; grace != nil && f.When.Known() {
 			f.When.At = f.When.At.Add(-time.Duration(min(max(*grace, 0), 1<<31-1)) * time.Second)
 		}
+		if change == "DELETED" {
+			f.Value = change
+		}
 		facts = append(facts, f)
 	} else if change == "DELETED" {
-		facts = append(facts, &Fact{Kind: Deleted})
+		facts = append(facts, &Fact{Kind: Deleted, Value: change})
 	}
 	if s := pod.Status; s.Phase != "" {
 		facts = append(facts, &Fact{Kind: Phase, Value: string(s.Phase), Reason: s.Reason, Message: s.Message})

@@ -22,7 +22,9 @@ type Recording struct {
 	// no problems.
 	Unread      []Unread
 	UnreadLines int
-	Signs       []Unread // those among them that may say why something does not run
+	Signs       []Sign // those among them that may say why something does not run
+	// Abridged says that lines are left out of the text: one has only dots.
+	Abridged bool
 	// Start and End are the times of the first and the last fact. They are zero if no fact has a
 	// time.
 	Start, End time.Time
@@ -49,8 +51,11 @@ type Pod struct {
 	Place    Place `json:"-"` // where the pod appears first
 	// Unnamed says that the rows of a table do not name the pod. All rows of the table count as one
 	// pod.
-	Unnamed bool    `json:"-"`
-	Facts   []*Fact `json:"-"`
+	Unnamed bool `json:"-"`
+	// Replaced says that the pod was deleted, and that a new one of its name follows it in the
+	// text.
+	Replaced bool    `json:"-"`
+	Facts    []*Fact `json:"-"`
 	// Described has the containers of which kubectl describe shows the fields around their probes.
 	Described []string `json:"-"`
 
@@ -190,6 +195,8 @@ type Fact struct {
 	// Aged says that When and Last count back from the moment at which a text was printed, and that
 	// nothing dates this moment: do not compare them with dates.
 	Aged bool `json:"-"`
+	// Listing is the number of the output of kubectl get pods that has a row.
+	Listing int `json:"-"`
 	// Instance is the number of the instance of a Terminated fact, or -1.
 	Instance int    `json:"-"`
 	Text     string `json:"-"` // the line of the fact, trimmed, at most 200 bytes; empty for objects

@@ -2,7 +2,6 @@ package incident
 
 import (
 	"cmp"
-	_ "embed"
 	"fmt"
 	"maps"
 	"regexp"
@@ -81,14 +80,8 @@ func (x *redactor) term(s string) string {
 // settings are the fields of the spec of a pod on which its probes depend, and values the strings
 // in them that are no names.
 var (
-	settings = wordSet(
-		`restartPolicy terminationGracePeriodSeconds activeDeadlineSeconds hostNetwork readinessGates conditionType
-initContainers containers name image imagePullPolicy restartPolicyRules action exitCodes operator values
-ports containerPort protocol livenessProbe readinessProbe startupProbe lifecycle postStart preStop exec
-command httpGet path port scheme tcpSocket grpc service sleep seconds initialDelaySeconds timeoutSeconds
-periodSeconds successThreshold failureThreshold`)
-	values = wordSet(
-		`Always Never OnFailure IfNotPresent Restart RestartAllContainers In NotIn TCP UDP SCTP HTTP HTTPS`)
+	settings = listed("settings")
+	values   = listed("values")
 )
 
 // object returns the settings of a pod on which its probes depend, with other names.
@@ -163,10 +156,4 @@ func (x *redactor) problem(s string) string {
 // terms are the types, reasons, phases, conditions and states of Kubernetes. Controllers, webhooks
 // and runtimes have others, which may tell names. dictionary has the words of the messages of
 // Kubernetes and its runtimes, and of the errors of the network, the shell and the system.
-var terms, dictionary = wordSet(termsText), wordSet(dictionaryText)
-
-//go:embed terms.txt
-var termsText string
-
-//go:embed dictionary.txt
-var dictionaryText string
+var terms, dictionary = wordSet(table("terms")), wordSet(table("dictionary"))

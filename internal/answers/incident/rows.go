@@ -10,10 +10,7 @@ import (
 
 // kinds are objects of the cluster, in the column KIND of kubectl 1.12 and 1.13. Events of others
 // than pods are not used.
-var kinds = wordSet(
-	`Pod Node ReplicaSet Deployment StatefulSet DaemonSet Job CronJob ReplicationController Service Endpoints
-Ingress HorizontalPodAutoscaler PersistentVolumeClaim PersistentVolume ConfigMap Secret Namespace
-Certificate PodDisruptionBudget`)
+var kinds = listed("kinds")
 
 // eventRow reads a row of a table of events: its anchor is a type and a reason, such as Warning
 // Unhealthy, or up to kubectl 1.1 a reason alone after the sender or the container. What is left of
@@ -266,8 +263,12 @@ func (t *textReader) podRow(line string, words []word, at Place) bool {
 		if !strings.Contains(words[i].text, "/") || !digit(words[i].text[0]) {
 			continue
 		}
-		if m := status.FindStringSubmatch(line[words[i].start:]); m != nil {
-			return (m[3] != "" || terms[strings.TrimPrefix(m[2], "Init:")]) && t.statusRow(line, words[:i], m, at)
+		m := status.FindStringSubmatch(line[words[i].start:])
+		if m != nil && (m[3] != "" || terms[strings.TrimPrefix(m[2], "Init:")]) {
+			return t.statusRow(line, words[:i], m, at)
+		}
+		if m = sentenceStatus.FindStringSubmatch(line[words[i].start:]); m != nil {
+			return t.statusRow(line, words[:i], m, at)
 		}
 	}
 	return false
@@ -324,10 +325,34 @@ func (t *textReader) statusRow(line string, before []word, m []string, at Place)
 	default:
 		return false // a sentence
 	}
-	if f.Pod != nil && t.add(f) {
+	if f.Pod = t.madeAnew(f); f.Pod == nil {
+		return true
+	}
+	if m := onNode.FindStringSubmatch(line); m != nil {
+		f.Pod.Node = m[1]
+	}
+	if f.Listing = t.listing; t.add(f) {
 		t.rows = append(t.rows, f)
 	}
 	return true
+}
+
+// madeAnew returns the pod of a row: a new one if the pod of this name was being deleted, and is
+// younger now.
+func (t *textReader) madeAnew(f *Fact) *Pod {
+	old := f.Pod
+	for _, row := range slices.Backward(t.rows) {
+		if row.Pod != old || old == nil {
+			continue
+		}
+		if row.Reason == "Terminating" && f.Reason != row.Reason && f.ages[0].at < row.ages[0].at {
+			old.Replaced = true
+			f.Pod = t.newPod(old.Namespace, old.Name, "", f.Place)
+			t.bare[old.Name] = append(t.bare[old.Name], cmp.Or(f.Pod, old))
+		}
+		break
+	}
+	return f.Pod
 }
 
 // isElided reports whether a word is a name that a person has shortened, such as web-....
@@ -354,6 +379,10 @@ var (
 		`^(\d{1,9}/\d{1,9})\s+([A-Z][A-Za-z0-9:/]{3,})(?:\s+(?:restarts=)?(\d{1,9}))?` +
 			`(?:\s+\((\w+) ago\))?(?:\s+(\S+)|\s*$)`)
 	nodeStatus = regexp.MustCompile(`^\s*([a-z0-9][-a-z0-9.]*)\s+((?:Not)?Ready\S*)\s+\S+\s+\S+\s+v\d+\.\d+`)
+	// sentenceStatus matches them if the STATUS is a sentence, as up to Kubernetes 1.7.
+	sentenceStatus = regexp.MustCompile(`^(\d{1,9}/\d{1,9})\s{2,}(\S+(?: \S+)+)\s{2,}(\d{1,9})()\s+(\S+)\s*$`)
+	// onNode matches the columns from AGE to NODE of kubectl get pods -o wide.
+	onNode     = regexp.MustCompile(`\s\d+[smhdy]\S*\s+(?:[\da-f.:]+|<none>)\s+([a-z0-9][-a-z0-9.]*[a-z0-9])(?:\s|$)`)
 	lastColumn = regexp.MustCompile(`<none>\s+(\d+/\d+)$`) // READINESS GATES
 	objectKind = regexp.MustCompile(`^[A-Za-z.]{2,}$`)
 )

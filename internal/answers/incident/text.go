@@ -17,6 +17,7 @@ type textReader struct {
 	program  bool  // the command prints the log of a program
 	event    *Fact // the last row of a table of events, which the next line may continue
 	width    int   // length of its line
+	listing  int   // number of the list of pods
 	raw      int   // length of the line that is read
 	next     int   // offset of the next line
 	words    []word

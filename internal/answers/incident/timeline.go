@@ -101,9 +101,7 @@ func (r *Recording) twin(p *Pod) string {
 func (r *Recording) Label(p *Pod) string { return strings.TrimPrefix(p.Key(), "/") + r.twin(p) }
 
 // marked has the reasons of events about pods that are actions from outside, and of lines of a log.
-var marked = wordSet(
-	`Scheduled Evicted Preempted NodeNotReady TaintManagerEviction SandboxChanged NodeControllerEviction
-FailedScheduling ExceededGracePeriod DeadlineExceeded ADD DELETE REMOVE`)
+var marked = listed("marked")
 
 func (d *drawn) pod(p *Pod) *history.Pod {
 	h := &history.Pod{Name: d.names[p], Added: d.End, Removed: history.Forever}

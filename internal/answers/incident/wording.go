@@ -58,17 +58,12 @@ const (
 // pkg/kubelet/kuberuntime/kuberuntime_container.go; the last two compared in v1.13.0 and v1.14.0;
 // the changes in computePodActions of kuberuntime_manager.go at v1.37.2, the hash at v1.11.0).
 func ParseKilling(message string) Cause {
-	for _, words := range []struct {
-		text  string
-		cause Cause
-	}{{"failed startup probe", ByStartup}, {"failed liveness probe", ByLiveness},
-		{"is unhealthy, it will be killed", ByLiveness}, {"is unhealthy (probe result", ByUnhealthy},
-		{"FailedPostStartHook", ByHook},
-		{"definition changed", ByChange}, {"hash changed", ByChange}, {"resize requires restart", ByChange},
-		{"Stopping container", ByDeletion}, {"Need to kill", ByDeletion}} {
-		if strings.Contains(message, words.text) {
-			return words.cause
+	for _, p := range killings {
+		if p.Words.MatchString(message) {
+			return Cause(p.Name)
 		}
 	}
 	return ""
 }
+
+var killings = Patterns(table("killings"))

@@ -2,8 +2,7 @@ package verdict
 
 import (
 	"cmp"
-	"maps"
-	"regexp"
+	_ "embed"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,11 +53,13 @@ type evidence struct {
 
 // kubeletLog is what the logs of kubelets in the recording show of all pods.
 type kubeletLog struct {
-	probes    bool             // failed ones
-	restarted bool             // a kubelet
-	starved   []*incident.Fact // a node was out of memory
-	rows      []*incident.Fact // of kubectl get pods
-	evicted   *incident.Fact   // of a pod that the text does not name, or nil
+	probes    bool                      // failed ones
+	restarted bool                      // a kubelet
+	starved   []*incident.Fact          // a node was out of memory
+	rows      []*incident.Fact          // of kubectl get pods
+	evicted   *incident.Fact            // of a pod that the text does not name, or nil
+	down      map[string]*incident.Fact // nodes that are not ready
+	partial   bool                      // lines are left out, or a command has waited in vain: silence tells nothing
 }
 
 // forgotten returns the line of a log that says that a new kubelet does not know whether a pod is
@@ -230,78 +231,51 @@ func (e *evidence) add(f *incident.Fact) {
 	}
 }
 
-// causeOf has the causes that a word of a status, or the reason of an event, proves.
-var causeOf = byWord(map[Cause]string{
-	OutOfMemory: "OOMKilled",
-	Image: "ErrImagePull ImagePullBackOff InvalidImageName ErrImageNeverPull ImageInspectError RegistryUnavailable " +
-		"InspectFailed",
-	Configuration: "CreateContainerConfigError",
-	CannotStart:   "RunContainerError CreateContainerError StartError ContainerCannotRun ContainerCreationError",
-	PostStartHook: "PostStartHookError FailedPostStartHook",
-	Sandbox: "CreatePodSandboxError FailedCreatePodSandBox FailedCreatePodSandbox FailedPodSandBoxStatus " +
-		"NetworkNotReady",
-	Rejected:      "BackoffLimitExceeded PodsFailed",
-	Unschedulable: "FailedScheduling",
-	Volume:        "FailedMount FailedAttachVolume FailedMapVolume",
-	Node:          "Unknown ContainerStatusUnknown NodeLost",
-})
+//go:embed reasons.txt
+var reasonsText string
 
-func byWord(words map[Cause]string) map[string]Cause {
-	causes := map[string]Cause{}
-	for _, cause := range slices.Sorted(maps.Keys(words)) {
-		for _, word := range strings.Fields(words[cause]) {
-			causes[word] = cause
+// causeOf has the causes that a word of a status, or the reason of an event, proves.
+var causeOf = byReason[Cause]("cause ")
+
+// byReason returns the names in the lines of reasons.txt with a prefix, by the words after them.
+func byReason[Name ~string](prefix string) map[string]Name {
+	names := map[string]Name{}
+	for line := range strings.Lines(reasonsText) {
+		head, words, _ := strings.Cut(line, ": ")
+		name, is := strings.CutPrefix(head, prefix)
+		for _, word := range strings.Fields(words) {
+			if is {
+				names[word] = Name(name)
+			}
 		}
 	}
-	return causes
+	return names
 }
 
-// The causes that the messages of some events prove. The first whose words fit counts.
-type wordsOf []struct {
-	words *regexp.Regexp
-	cause Cause
+// causeIn returns the cause that a state of a container proves: its reason, or a sentence in its
+// place.
+func causeIn(f *incident.Fact) Cause {
+	reason := strings.TrimPrefix(f.Reason, "Init:")
+	if cause, is := causeOf[reason]; is || f.Kind != incident.Waiting && !strings.Contains(reason, " ") {
+		return cause
+	}
+	return Cause(strings.Replace(problem("start", reason+": "+f.Message), "BackOff", "", 1))
 }
 
+// messages has the groups of problems.txt with what the messages of some events prove, and
+// oldMessages those up to 2015. kills has the causes of what an event Killing says.
 var (
-	mountFailures = wordsOf{
-		{regexp.MustCompile(`(?i)couldn't find key|(configmap|secret).*(not found|non-existent config key)`),
-			Configuration},
-	}
-	startFailures = wordsOf{
-		{regexp.MustCompile(
-			`pull(ing)? image|ErrImage(NeverPull|Pull)|ImagePullBackOff|InvalidImageName|inspect image|` +
-				`image can't be pulled`), Image},
-		{regexp.MustCompile(`(?i)couldn't find key|CreateContainerConfigError|(secret|configmap).*not found|` +
-			`run as ?(non-)?root|runAsUser`), Configuration},
-		{regexp.MustCompile(`CrashLoopBackOff|Back-off restarting|restarting failed`), "BackOff"},
-		{regexp.MustCompile(`FailedMount|volumes`), Volume},
-		{regexp.MustCompile(`^Error: |StartContainer|start container|failed to create|OCI runtime|RunContainerError|` +
-			`CreateContainerError|Error response from daemon|executable file not found`), CannotStart},
-	}
-	// those of controllers (pkg/controller/controller_utils.go and
-	// pkg/controller/statefulset/stateful_pod_control.go at v1.37.2); up to 2015 of containers
-	creations = append(wordsOf{
-		{regexp.MustCompile(`^Error creating: |(?i)^create Pod \S+ in |is forbidden: `), Rejected}}, startFailures...)
-	messages = map[string]wordsOf{"FailedMount": mountFailures, "FailedAttachVolume": mountFailures,
-		"FailedMapVolume": mountFailures, "BackOff": startFailures, "Failed": startFailures,
-		"FailedSync":  startFailures,
-		"FailedStart": startFailures, "FailedCreate": creations}
-	kills = map[incident.Cause]Cause{incident.ByLiveness: LivenessProbe, incident.ByStartup: StartupProbe,
-		incident.ByHook: PostStartHook, incident.ByDeletion: Removed,
-		incident.ByChange: Changed}
+	messages, oldMessages = byReason[Cause]("event "), byReason[Cause]("old ")
+	kills                 = byReason[Cause]("killing ")
 )
 
 // kindOf returns the cause that an event or a line of a log proves, or else its reason.
 func kindOf(f *incident.Fact) Cause {
 	if f.Reason == "Killing" || f.Reason == "Message" {
-		return cmp.Or(kills[incident.ParseKilling(f.Message)], Cause(f.Reason))
+		return cmp.Or(kills[string(incident.ParseKilling(f.Message))], Cause(f.Reason))
 	}
-	for _, m := range messages[f.Reason] {
-		if m.words.MatchString(f.Message) {
-			return m.cause
-		}
-	}
-	return cmp.Or(causeOf[f.Reason], Cause(f.Reason))
+	proved := cmp.Or(problem(messages[f.Reason], f.Message), problem(oldMessages[f.Reason], f.Message))
+	return cmp.Or(Cause(proved), causeOf[f.Reason], Cause(f.Reason))
 }
 
 // failed returns the failures of a probe, without those of a container that was ending.
@@ -321,14 +295,18 @@ func total(list []failure) (n int) {
 	return n
 }
 
-// main returns the failure that decides the class: the newest of those that are most frequent.
+// main returns the failure that decides the class: the newest of those that are most frequent. One
+// that was over when the newest began does not count.
 func main(list []failure) (best *failure) {
 	counts := map[Class]int{}
 	for _, f := range list {
 		counts[f.class] += f.count
 	}
 	for i := range list {
-		if f := &list[i]; best == nil || counts[f.class] >= counts[best.class] {
+		f := &list[i]
+		over := f.fact.Last.Known() && slices.ContainsFunc(list,
+			func(o failure) bool { return o.count > 2 && o.fact.When.At.After(f.fact.Last.End()) })
+		if !over && (best == nil || counts[f.class] >= counts[best.class]) {
 			best = f
 		}
 	}
@@ -369,7 +347,11 @@ func after(a, b *incident.Fact) bool {
 	if a == nil || b == nil {
 		return a != nil
 	}
-	return a.Last.Known() && b.Last.Known() && a.Last.At.After(b.Last.End())
+	if !a.Last.Known() || !b.Last.Known() {
+		return false
+	}
+	// the end of a range is no part of it
+	return a.Last.At.After(b.Last.End()) || b.Last.Within > 0 && a.Last.At.Equal(b.Last.End())
 }
 
 // running reports whether the newest state says so.

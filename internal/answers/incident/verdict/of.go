@@ -13,33 +13,13 @@ import (
 
 // Of returns the verdicts of a recording.
 func Of(rec *incident.Recording) *Report {
-	report, forgetful := &Report{}, 0
-	var log kubeletLog
-	for _, p := range rec.Pods {
-		if forgotten(p) != nil {
-			forgetful++
-		}
-		log.probes = log.probes || slices.ContainsFunc(p.Facts,
-			func(f *incident.Fact) bool { return f.Kind == incident.ProbeRun && f.Result == trace.Failure })
-	}
-	log.restarted = forgetful > 1
-	for _, f := range rec.Facts {
-		if f.Pod == nil && f.Reason == "SystemOOM" {
-			log.starved = append(log.starved, f)
-		}
-		if f.Kind == incident.Row {
-			log.rows = append(log.rows, f)
-		}
-		if f.Reason == "Evicted" && f.Pod != nil && f.Pod.Unnamed {
-			log.evicted = f
-		}
-	}
+	report, log := &Report{}, logOf(rec)
 	for _, p := range rec.Pods {
 		if len(p.Facts) == 0 {
 			continue
 		}
-		list := ofPod(p, log)
-		if len(list) == 0 {
+		list := slices.DeleteFunc(ofPod(p, log), func(v Verdict) bool { return p.Replaced && v.Cause == Removed })
+		if len(list) == 0 && !p.Replaced {
 			report.Quiet = append(report.Quiet, p)
 		}
 		report.Verdicts = append(report.Verdicts, list...)
@@ -47,11 +27,43 @@ func Of(rec *incident.Recording) *Report {
 	if report.Verdicts = nameUnnamed(report.Verdicts); len(report.Verdicts) == 0 {
 		report.Verdicts = []Verdict{nothing(rec)}
 	}
+	ofNode := func(v Verdict) bool { return v.Cause == Node && v.Sure == Certain }
+	if r := nodesDown(rec); r != nil && !slices.ContainsFunc(report.Verdicts, ofNode) {
+		report.Verdicts = append(report.Verdicts, ofNoPod(rec, r))
+	}
 	waitTogether(report.Verdicts)
 	addSign(rec, report.Verdicts)
 	addNext(rec, report.Verdicts)
 	slices.SortStableFunc(report.Verdicts, func(a, b Verdict) int { return slices.Compare(a.order(), b.order()) })
 	return report
+}
+
+// logOf returns what the logs, the lists and the nodes of a recording show of all pods.
+func logOf(rec *incident.Recording) (log kubeletLog) {
+	forgetful := 0
+	for _, p := range rec.Pods {
+		if forgotten(p) != nil {
+			forgetful++
+		}
+		log.probes = log.probes || slices.ContainsFunc(p.Facts,
+			func(f *incident.Fact) bool { return f.Kind == incident.ProbeRun && f.Result == trace.Failure })
+	}
+	log.restarted, log.down = forgetful > 1, map[string]*incident.Fact{}
+	log.partial = rec.Abridged || slices.ContainsFunc(rec.Signs,
+		func(s incident.Sign) bool { return strings.HasPrefix(s.Proves, string(Unknown)) })
+	for _, f := range rec.Facts {
+		switch {
+		case f.Pod == nil && f.Reason == incident.NodeNotReady:
+			log.down[f.Message] = f
+		case f.Pod == nil && f.Reason == "SystemOOM":
+			log.starved = append(log.starved, f)
+		case f.Kind == incident.Row:
+			log.rows = append(log.rows, f)
+		case f.Reason == "Evicted" && f.Pod != nil && f.Pod.Unnamed:
+			log.evicted = f
+		}
+	}
+	return log
 }
 
 // nameUnnamed gives a verdict on events that name no pod to the only pod whose rows or objects show
@@ -89,19 +101,22 @@ func workloadOf(p *incident.Pod) string {
 	return p.Namespace + "/" + generated.ReplaceAllString(p.Name, "")
 }
 
+// stops are the causes for which a pod does not start.
+var stops = []Cause{Image, Configuration, CannotStart, Volume, Sandbox, Unschedulable}
+
 // waitTogether says of pods that wait for what most likely stops another pod of their workload,
 // of which a text has the reason.
 func waitTogether(list []Verdict) {
-	stops := []Cause{Image, Configuration, Volume, Sandbox, Unschedulable}
 	for i := range list {
 		v := &list[i]
 		j := slices.IndexFunc(list, func(o Verdict) bool {
-			return slices.Contains(stops, o.Cause) && o.Sure == Certain && workloadOf(o.Pod) == workloadOf(v.Pod)
+			return slices.Contains(stops, o.Cause) && o.Cause != CannotStart && o.Sure == Certain &&
+				workloadOf(o.Pod) == workloadOf(v.Pod)
 		})
-		if v.Cause == Waiting && v.Sure == Open && !v.Pod.Unnamed && j >= 0 {
+		waits, bare := strings.CutSuffix(v.Sentence, ", and the text does not say for what.")
+		if v.Cause == Waiting && bare && !v.Pod.Unnamed && j >= 0 {
 			v.Cause, v.Sure = list[j].Cause, Likely
-			v.Sentence = strings.TrimSuffix(v.Sentence, ", and the text does not say for what.") +
-				", most likely for the same as " + list[j].Pod.Name + "."
+			v.Sentence = waits + ", most likely for the same as " + list[j].Pod.Name + "."
 		}
 	}
 }
@@ -135,35 +150,46 @@ func resourceOf(f *incident.Fact) string {
 
 // addSign adds the last line that may say why to the verdicts that do not know it.
 func addSign(rec *incident.Recording, list []Verdict) {
-	if len(rec.Signs) == 0 {
-		return
-	}
-	sign := rec.Signs[len(rec.Signs)-1]
 	for i := range list {
 		v := &list[i]
-		open := v.Sure == Open && slices.Contains([]Cause{OwnExit, Unknown, Waiting}, v.Cause)
+		open := v.Cause == OwnExit && v.Sure != Certain ||
+			v.Sure == Open && slices.Contains([]Cause{Unknown, Waiting, NotReady}, v.Cause)
 		late := v.Cause == Volume && strings.Contains(v.Sentence, "time")
-		if v.Pod != nil && !v.readyNow && (open || late) && v.Because == "" {
-			v.Because = "One line that is no event may say why: " + firstLine(lastError(sign.Text), 160)
+		if v.Pod == nil || v.readyNow && !v.generic || v.Because != "" {
+			continue
+		}
+		for _, sign := range slices.Backward(rec.Signs) {
+			cause, _, _ := strings.Cut(sign.Proves, " ")
+			same := v.generic && cause == string(v.Cause)
+			other := slices.Contains([]Cause{Unknown, Removed, Image}, Cause(cause))
+			if !same && (other || !open) && !(late && cause == string(Configuration)) {
+				continue
+			}
+			v.Because = "One line that is no event may say why: " + shortened(sign.Text)
+			if p := phrases[sign.Proves]; same && p.advice != "" {
+				v.Advice, v.Question = []string{p.advice}, nil
+			}
 			v.Evidence = append(v.Evidence, Evidence{sign.Place, firstLine(sign.Text, 200)})
+			break
 		}
 	}
 }
 
 // ofSign returns the ruling on a recording without facts that has a line that says why.
 func ofSign(rec *incident.Recording) *ruling {
-	for _, sign := range slices.Backward(rec.Signs) {
-		r := certain(Unknown, &incident.Fact{Place: sign.Place, Text: sign.Text}).likely()
-		switch {
-		case strings.Contains(sign.Text, "exec format error"):
-			r.cause, r.what = CannotStart, firstLine(lastError(sign.Text), 160)
-			return r.saying("sign exec format error")
-		case strings.Contains(sign.Text, "DeadlineExceeded"):
-			r.cause = Removed
-			return r.saying("sign DeadlineExceeded")
+	r := certain(NoFacts).open()
+	for _, sign := range rec.Signs {
+		cause, _, _ := strings.Cut(sign.Proves, " ")
+		name := "sign " + sign.Proves
+		if phrases[name] == (phrase{}) || r.sure == Likely || r.cause == Unknown && cause == string(Unknown) {
+			continue // the first one, and rather one that names a cause
+		}
+		r = certain(Cause(cause), &incident.Fact{Place: sign.Place, Text: sign.Text}).likely().saying(name)
+		if r.what = shortened(sign.Text); r.cause == Unknown {
+			r.open()
 		}
 	}
-	return certain(NoFacts).open()
+	return r
 }
 
 // created matches the message of a Job, whose pods have its name and five letters.
@@ -176,29 +202,24 @@ func nothing(rec *incident.Recording) Verdict {
 		return f.Type == "Warning" && f.Kind == incident.Event || warns.MatchString(f.Message)
 	}
 	warning := slices.IndexFunc(rec.Facts, warned)
-	ofNode := slices.IndexFunc(rec.Facts,
-		func(f *incident.Fact) bool { return f.Pod == nil && f.Reason != "SystemOOM" })
+	ofNode := slices.IndexFunc(rec.Facts, func(f *incident.Fact) bool { return f.Pod == nil })
 	made := slices.IndexFunc(rec.Facts, func(f *incident.Fact) bool { return created.MatchString(f.Message) })
 	switch {
 	case len(rec.Facts) == 0:
 		r = ofSign(rec)
-	case ofNode >= 0 && rec.Facts[ofNode].Reason == incident.NodeNotReady:
-		r = certain(Node).saying("nodes not ready")
-		var names []string
-		for _, f := range rec.Facts {
-			if f.Reason == incident.NodeNotReady && f.Pod == nil {
-				names, r.proof = append(names, f.Message), append(r.proof, f)
-			}
-		}
-		r.what = printable.Few(names)
+	case nodesDown(rec) != nil:
+		r = nodesDown(rec)
 	case ofNode >= 0:
 		f := rec.Facts[ofNode]
 		r = certain(Node, f).likely().saying("node pressure")
-		if r.what = resourceOf(f); f.Reason == incident.CgroupOOM {
-			r = certain(OutOfMemory, f).likely().saying("cgroup out of memory")
-			r.what = f.Message
+		words, is := map[string]string{incident.CgroupOOM: "cgroup out of memory", "SystemOOM": "node killed"}[f.Reason]
+		if r.what = resourceOf(f); is {
+			r = certain(OutOfMemory, f).likely().saying(words)
+			r.what = firstLine(f.Message, 160)
 		}
-	case !slices.ContainsFunc(rec.Pods, func(p *incident.Pod) bool { return len(p.Facts) > 0 && !allReady(p) }):
+	case len(rec.Pods) > 0 && !slices.ContainsFunc(rec.Pods, func(p *incident.Pod) bool {
+		return len(p.Facts) > 0 && !p.Replaced && !allReady(p)
+	}):
 		r.saying("all well")
 	case warning >= 0:
 		r.saying("warning alone").open()
@@ -216,11 +237,36 @@ func nothing(rec *incident.Recording) Verdict {
 		func(f *incident.Fact) bool { return f.Kind == incident.Event && f.Reason == "Started" }):
 		r.saying("no trouble").likely() // a probe or an exit would have left events
 	default:
-		r.saying("no trouble").open()
+		r.saying("nothing told").open()
 	}
-	v := write(collect(&incident.Pod{Unnamed: true}, kubeletLog{})[0], r)
+	return ofNoPod(rec, r)
+}
+
+// ofNoPod returns a verdict on no pod. Its words may name the workload of which the text speaks.
+func ofNoPod(rec *incident.Recording, r *ruling) Verdict {
+	p := &incident.Pod{Unnamed: true}
+	if strings.HasPrefix(r.words, "sign ") {
+		p.Namespace, p.Name = rec.WaitsFor()
+		p.Unnamed = p.Name == ""
+	}
+	v := write(collect(p, kubeletLog{})[0], r)
 	v.Pod = nil
 	return v
+}
+
+// nodesDown returns the ruling on the nodes that are not ready, or nil.
+func nodesDown(rec *incident.Recording) *ruling {
+	r := certain(Node).saying("nodes not ready")
+	var names []string
+	for _, f := range rec.Facts {
+		if f.Reason == incident.NodeNotReady && f.Pod == nil {
+			names, r.proof = append(names, f.Message), append(r.proof, f)
+		}
+	}
+	if r.what = printable.Few(names); len(names) == 0 {
+		return nil
+	}
+	return r
 }
 
 // allReady reports whether facts say that all containers of a pod are ready, or that it has

@@ -3,8 +3,9 @@ package verdict
 import (
 	"cmp"
 	_ "embed"
-	"regexp"
 	"strings"
+
+	"probesim.dev/internal/answers/incident"
 )
 
 // phrase has the words for a ruling, for a class of failures, or for an exit. A word in braces
@@ -45,31 +46,17 @@ func parsePhrases(file string) map[string]phrase {
 	return all
 }
 
-// problems have the names of the phrases for what the message of an event says about a cause. The
-// first that fits counts; an empty name stands for the words of the cause itself.
-var problems = []struct {
-	cause Cause
-	words *regexp.Regexp
-	name  string
-}{
-	{Configuration, regexp.MustCompile(`(?i)run as ?(non-)?root|runAsUser|non-root`), "run as root"},
-	{Configuration, regexp.MustCompile(`(?i)not found|couldn't find|non-existent|no such`), ""},
-	{Configuration, regexp.MustCompile(``), "configuration open"},
-	{CannotStart, regexp.MustCompile(`(?i)deadline ?exceeded|timed? ?out`), "not started in time"},
-	{Image, regexp.MustCompile(`is blocked in .*registries\.conf`), "image blocked"},
-	{Image, regexp.MustCompile(`pull policy of Never`), "image never"},
-	{Image, regexp.MustCompile(`(?i)unauthorized|denied|authentication|forbidden`), "image refused"},
-	{Image, regexp.MustCompile(`(?i)not found|manifest unknown|does not exist`), "image missing"},
-	{Image, regexp.MustCompile(`(?i)toomanyrequests|rate limit`), "image limited"},
-	{Image, regexp.MustCompile(`(?i)timeout|no such host|refused|no route|x509`), "image unreachable"},
-	{Image, regexp.MustCompile(`(?i)invalidimagename|invalid reference`), "image invalid"},
-}
+//go:embed problems.txt
+var problemsText string
+
+// problems have what the message of an event says about a cause.
+var problems = incident.Patterns(problemsText)
 
 // problem returns the name of the phrase for a cause with a message, or nothing.
 func problem(cause Cause, message string) string {
 	for _, p := range problems {
-		if p.cause == cause && p.words.MatchString(message) {
-			return p.name
+		if of, name, _ := strings.Cut(p.Name, ": "); of == string(cause) && p.Words.MatchString(message) {
+			return name
 		}
 	}
 	return ""

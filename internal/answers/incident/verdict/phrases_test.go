@@ -3,6 +3,8 @@ package verdict
 import (
 	"os"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -22,8 +24,10 @@ func TestPhrasesExist(t *testing.T) {
 		}
 	}
 	for _, p := range problems {
-		if p.name != "" && phrases[p.name].advice+phrases[p.name].question == "" {
-			t.Errorf("phrases.txt has no advice for %q", p.name)
+		group, name, _ := strings.Cut(p.Name, ": ")
+		event := slices.Contains([]string{"mount", "create", "start"}, group)
+		if name != "" && !event && phrases[name].advice+phrases[name].question == "" {
+			t.Errorf("phrases.txt has no advice for %q", name)
 		}
 	}
 	if count < 25 {

@@ -29,9 +29,9 @@ type ruling struct {
 // rules are tried in this order. The first that decides counts: facts that name the cause come
 // first, memory before probes; then what excludes a probe; then strong evidence.
 var rules = []func(*evidence) *ruling{
-	evicted, rejected, named, cannotStart, killed, replaced, starved, completed, nodeNotReady, notStopped, removed,
-	nodeGone, tooYoung, probeExcluded, inLog, fitsWindow, together, restarted, failing, notReady, gated, harmless,
-	hookFailed, waits, kubeletRestarted,
+	relisted, evicted, rejected, named, cannotStart, killed, replaced, starved, completed, nodeNotReady, notStopped,
+	removed, nodeGone, tooYoung, probeExcluded, inLog, fitsWindow, together, restarted, failing, notReady, gated,
+	harmless, hookFailed, waits, kubeletRestarted, unwell,
 }
 
 func judge(e *evidence) *ruling {
@@ -47,10 +47,10 @@ func judge(e *evidence) *ruling {
 			r.words = "open code"
 		case len(e.failed(r.probe)) > 0:
 			r.words = "open failures"
-		case e.probeless():
-			r.words, r.others = "open restarts", nil
 		default:
-			r.words = "open restarts"
+			if r.words = "open restarts"; e.probeless() {
+				r.others = nil
+			}
 		}
 		return r
 	}
@@ -88,16 +88,8 @@ var killers = []trace.Probe{trace.Startup, trace.Liveness}
 // byProbe returns the cause of a kill by a probe.
 func byProbe(of trace.Probe) Cause { return Cause(of) + "Probe" }
 
-// evictions has the reasons of events, of a status, and of a condition that say that something
-// removed a pod from its node.
-var evictions = map[string]string{"Evicted": "evicted", "Preempted": "preempted",
-	"Preempting":             "preempted by kubelet",
-	"TaintManagerEviction":   "evicted by taint",
-	"NodeControllerEviction": "evicted by taint", outOfGrace: "evicted", "DisruptionTarget": "evicted",
-	"DeadlineExceeded": "stopped with pod", "NodeShutdown": "refused by node",
-	// rejectPod in pkg/kubelet/kubelet.go at v1.37.2
-	"NodeAffinity": "refused by node", "UnexpectedAdmissionError": "refused by node",
-	"Terminated": "stopped with pod"} // by a node that shuts down
+// evictions has the reasons that say that something removed a pod from its node.
+var evictions = byReason[string]("removed ")
 
 // outOfGrace is the reason of an event beside that of an eviction, which has the cause (killPodNow
 // in pkg/kubelet/pod_workers.go at v1.37.2).
@@ -125,7 +117,10 @@ func evicted(e *evidence) *ruling {
 		return nil
 	}
 	r := certain(Removed, f).saying(removal(f.Reason))
+	short, isShort := strings.CutPrefix(f.Reason, "OutOf")
 	switch {
+	case isShort:
+		r.words, r.what = "refused as full", short
 	case r.words != "evicted":
 	case f.Message == "":
 		r.words = "evicted bare"
@@ -168,7 +163,7 @@ func named(e *evidence) *ruling {
 		if f == nil {
 			continue
 		}
-		switch cause := causeOf[strings.TrimPrefix(f.Reason, "Init:")]; {
+		switch cause := causeIn(f); {
 		case cause == OutOfMemory && (f.ExitKnown && f.ExitCode != sigkill || f.Kind == incident.Row &&
 			e.survived() != nil): // what it lost was not its first process
 		case cause == Node && e.kills() > 0: // which the lost instance does not explain
@@ -349,6 +344,13 @@ func completed(e *evidence) *ruling {
 // nodeNotReady: the newest event is that the node was not ready (the reason NodeNotReady in
 // pkg/controller/util/node/controller_utils.go at v1.37.2). Its kubelet may tell nothing since.
 func nodeNotReady(e *evidence) *ruling {
+	if down := e.log.down[e.pod.Node]; down != nil {
+		r := certain(Node, down, cmp.Or(e.removedBy(), e.row)).saying("on such a node")
+		if r.what = e.pod.Node; e.removedBy() != nil {
+			r.words = "held by node"
+		}
+		return r
+	}
 	down := e.of.events["NodeNotReady"].fact
 	if down == nil || e.restarted() || slices.ContainsFunc(e.pod.Facts, func(f *incident.Fact) bool {
 		return f.Kind == incident.Event && f.Aged == down.Aged && after(f, down)
@@ -368,12 +370,12 @@ func nodeNotReady(e *evidence) *ruling {
 // notStopped: the runtime does not stop the containers or the sandbox of the pod
 // (SyncTerminatingPod in pkg/kubelet/kubelet.go at v1.37.2).
 func notStopped(e *evidence) *ruling {
-	t, has := e.of.events["FailedKillPod"]
-	if !has || e.of.startedAfter(t.fact) {
+	t := cmp.Or(e.of.events["FailedKillPod"], e.of.events["KillPodSandboxError"], e.of.events["KillContainerError"])
+	if t.fact == nil || e.of.startedAfter(t.fact) {
 		return nil
 	}
-	r := certain(Removed, t.fact).saying("not stopped")
-	if r.what = "its containers"; strings.Contains(t.fact.Message, "KillPodSandbox") {
+	r := certain(Removed, t.fact).saying("not stopped").fromLog()
+	if r.what = "its containers"; strings.Contains(t.fact.Reason+t.fact.Message, "KillPodSandbox") {
 		r.what = "its sandbox"
 	}
 	return r
@@ -383,6 +385,9 @@ func notStopped(e *evidence) *ruling {
 func removed(e *evidence) *ruling {
 	gone := e.removedBy()
 	switch stopped := e.events[Removed].fact; {
+	case gone != nil && e.end == nil && (gone.Kind == incident.Row || gone.Source == incident.FromDescribe ||
+		e.running() && e.object.DeletionTimestamp != nil && gone.Value != "DELETED"):
+		return certain(Removed, gone, stopped).saying("terminating")
 	case e.of.count("SandboxChanged") > 0:
 		return nil // a new sandbox stops the containers, too, and a deleted pod gets none
 	case stopped != nil && !e.restarted() && !e.startedAfter(stopped):
@@ -403,7 +408,7 @@ func removed(e *evidence) *ruling {
 func (e *evidence) removedBy() *incident.Fact {
 	return e.find(func(f *incident.Fact) bool {
 		return f.Kind == incident.Deleted || f.Kind == incident.Log && f.Reason == "DELETE" ||
-			f.Kind == incident.Row && f.Reason == "Terminating"
+			f.Reason == "Terminating" && f == e.of.row
 	})
 }
 
@@ -656,7 +661,7 @@ func restarted(e *evidence) *ruling {
 	}
 	own := certain(OwnExit, e.end, e.events["BackOff"].fact)
 	if len(own.proof) == 0 {
-		own = certain(OwnExit, cmp.Or(e.from, e.counted()))
+		own = certain(OwnExit, cmp.Or(e.from, e.counted(), e.events["Started"].fact))
 	}
 	mayBeKilled := e.signalled || e.exits && !e.whole && e.life != nil && e.earliest() != bounds.Never
 	switch {
@@ -796,24 +801,12 @@ func notReady(e *evidence) *ruling {
 	switch {
 	case e.ready == "true", e.state == "Error", e.state == "Failed":
 		return nil
-	case f != nil && e.ready == "" && e.overSince(f):
-		return certain(Nothing, f.fact).of(trace.Readiness).likely().saying("not ready before")
+	case f != nil && e.ready == "":
+		return e.unreadyNow(f, certain(NotReady, f.fact).of(trace.Readiness))
 	case f != nil:
-		r := certain(NotReady, f.fact).of(trace.Readiness)
-		if e.ready == "" {
-			r.likely()
-		}
-		switch {
-		case e.ready == "" && e.rare(f):
-			r.words = "now and then"
-		case e.ready == "" && e.tooFew(f.probe) && e.justStarted(f):
-			r.open(Nothing).saying("first miss")
-		case e.ready == "" && e.tooFew(f.probe):
-			r.open(Nothing).saying("failed few")
-		case e.ready == "" && e.scattered(f):
-			r.open(Nothing).saying("fails at times")
-		}
-		return r
+		return certain(NotReady, f.fact).of(trace.Readiness)
+	case e.ready == "false" && len(e.failures) > 0:
+		return e.errored(trace.Readiness)
 	case e.ready == "" || e.init:
 		return nil
 	case e.state == "Running" && e.started == "false" && e.probe(trace.Startup) != nil:
@@ -825,6 +818,27 @@ func notReady(e *evidence) *ruling {
 		return nil
 	}
 	return certain(NotReady, from).of(trace.Readiness).likely().saying("not shown")
+}
+
+// unreadyNow weighs failures of a readiness probe if the text does not say whether the container is
+// ready.
+func (e *evidence) unreadyNow(f *failure, r *ruling) *ruling {
+	switch over := e.overSince(f); {
+	case over && e.log.partial:
+		return r.open(Nothing).saying("failed before")
+	case over:
+		r.cause = Nothing
+		return r.likely().saying("not ready before")
+	case e.rare(f):
+		return r.likely().saying("now and then")
+	case e.tooFew(f.probe) && e.justStarted(f):
+		return r.open(Nothing).saying("first miss")
+	case e.tooFew(f.probe):
+		return r.open(Nothing).saying("failed few")
+	case e.scattered(f):
+		return r.open(Nothing).saying("fails at times")
+	}
+	return r.likely()
 }
 
 // gateInMessage matches what the condition Ready says about a readiness gate.
@@ -869,17 +883,19 @@ func kubeletRestarted(e *evidence) *ruling {
 // overSince reports whether a probe that failed has succeeded since: it would have failed again
 // before the text was printed.
 func (e *evidence) overSince(f *failure) bool {
-	if f.fact.Source == incident.FromLog || f.fact.AgeWithin <= 0 || total(e.failed(f.probe)) >= burst {
-		return false
-	}
-	if e.of.sent >= burst && f.fact.Age < refill {
+	list := e.failed(f.probe)
+	newest := slices.MinFunc(list, func(a, b failure) int { return cmp.Compare(a.fact.Age, b.fact.Age) }).fact
+	if f.fact.Source == incident.FromLog || newest.AgeWithin <= 0 || total(list) >= burst ||
+		e.of.sent >= burst && newest.Age < refill {
 		return false
 	}
 	longest := time.Minute // if the settings are unknown
 	if p := e.probe(f.probe); p != nil {
 		longest = 2*e.period(f.probe) + time.Duration(p.TimeoutSeconds)*time.Second
+	} else if apart, known := span(f.fact); known && f.count > 2 && f.fact.CountShown && len(list) == 1 {
+		longest = min(longest, 4*apart.Greatest/time.Duration(f.count-1)) // they are periods apart
 	}
-	return f.fact.Age > longest
+	return newest.Age > longest
 }
 
 // harmless: probes warned, failed or ended in errors, and nothing is wrong now.
@@ -895,20 +911,43 @@ func harmless(e *evidence) *ruling {
 		return certain(Nothing, e.unready.fact).of(trace.Readiness)
 	case failed != nil && e.ready == "true":
 		return certain(Nothing, failed.fact).of(failed.probe).likely().saying("errors ready")
-	case failed != nil && failed.class == NoCommand:
-		r := certain(Failing, failed.fact).of(failed.probe).likely().saying("errors command")
-		if m := missing.FindStringSubmatch(failed.output); m != nil {
-			r.what = ": the image has no " + m[1]
-		}
-		return r
 	case failed != nil:
-		return certain(Failing, failed.fact).of(failed.probe).likely().saying("errors")
+		return e.errored(failed.probe)
 	}
 	return nil
 }
 
+// errored: a probe ends in errors, which count neither way.
+func (e *evidence) errored(of trace.Probe) *ruling {
+	failed := main(slices.DeleteFunc(slices.Clone(e.failures), func(f failure) bool {
+		return f.result != trace.Error || f.probe != of
+	}))
+	if failed == nil {
+		return nil
+	}
+	r := certain(Failing, failed.fact).of(of).likely().saying("errors")
+	if of == trace.Readiness && e.ready == "false" {
+		r.cause, r.sure, r.detail = NotReady, Certain, "It is not ready, and stays so: only a success makes it ready."
+	} else if of == trace.Readiness {
+		r.detail = "If it was not ready before, it stays so."
+	}
+	switch m := missing.FindStringSubmatch(failed.output); {
+	case failed.class == NoCommand:
+		r.words = "errors command"
+		if m == nil {
+			break
+		}
+		if r.what = ": the image has no " + m[1]; strings.Contains(m[1], " ") {
+			r.what = fmt.Sprintf(": the image has no program %q, which should be a list of words", m[1])
+		}
+	case overtime.MatchString(failed.output):
+		r.words, r.what = "errors timeout", strings.NewReplacer(e.parts(failed)...).Replace("{within}")
+	}
+	return r
+}
+
 // missing matches the program of a command that the image does not have.
-var missing = regexp.MustCompile(`exec: \\*"([^"\\]+)\\*": executable file not found`)
+var missing = regexp.MustCompile(`exec: \\*"([^"\\]+)\\*": (?:executable file not found|stat [^:]+: no such file)`)
 
 // hookFailed: a preStop hook, which the kubelet runs before it stops a container, or a hook of
 // which the text does not say which it is.
@@ -941,4 +980,60 @@ func waits(e *evidence) *ruling {
 		return certain(Waiting, e.from).open()
 	}
 	return nil
+}
+
+// bare has what shows alone that something is wrong, by what it is about.
+var bare = []struct {
+	kind          incident.Kind
+	reason, value string
+	cause         Cause
+}{{incident.Phase, "", "Failed", Unknown}, {incident.Ready, "", "false", NotReady},
+	{incident.Condition, "Ready", "False", NotReady}, {incident.Phase, "", "Pending", Waiting}}
+
+// unwell: the text shows that something does not run, or is not ready, and no other rule knows
+// more.
+func unwell(e *evidence) *ruling {
+	row := e.from != nil && e.from.Kind == incident.Row && e.ready == "false" && e.state != "Completed"
+	switch waits := row && e.state != "Running" || e.from != nil && e.from.Kind == incident.Waiting; {
+	case waits && strings.Contains(e.state, "/"): // Init:0/2
+		r := certain(Waiting, e.from).open().saying("waits for init")
+		r.what = strings.Replace(e.state, "/", " of ", 1)
+		return r
+	case waits:
+		return certain(Waiting, e.from).open().saying("waits for reason")
+	}
+	for _, b := range bare {
+		f := e.find(func(f *incident.Fact) bool {
+			newest := b.kind != incident.Condition || f == e.conditions[b.reason]
+			return f.Kind == b.kind && f.Value == b.value && newest && e.about(f)
+		})
+		if f != nil && !e.init && (e == e.of || b.kind == incident.Ready && e.ready == b.value) {
+			r := certain(b.cause, f).open().saying("bare " + string(b.cause))
+			r.what = strings.TrimSuffix(" ("+firstLine(f.Message, 120)+")", " ()")
+			return r
+		}
+	}
+	return nil
+}
+
+// relisted: a later list of pods has other pods of the workload in place of this one, and all are
+// ready.
+func relisted(e *evidence) *ruling {
+	row := e.of.row
+	if row == nil || e != e.of || e.ready != "false" || len(e.rows) < len(e.pod.Facts) {
+		return nil
+	}
+	var r *ruling
+	for _, o := range e.log.rows {
+		ready, all, _ := strings.Cut(o.Value, "/")
+		if o.File != row.File || o.Listing <= row.Listing || workloadOf(o.Pod) != workloadOf(e.pod) {
+			continue
+		}
+		if o.Pod == e.pod || ready != all {
+			return nil
+		}
+		r = certain(Nothing, row, o).open().saying("listed anew")
+		r.what = o.Pod.Name
+	}
+	return r
 }

@@ -94,6 +94,7 @@ type Verdict struct {
 	NextSays string `json:"-"`
 
 	readyNow bool
+	generic  bool // the facts about the pod do not say why
 }
 
 // Span is a duration that is known to a range, in nanoseconds in JSON.

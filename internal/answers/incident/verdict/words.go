@@ -46,8 +46,10 @@ func write(e *evidence, r *ruling) Verdict {
 		v.Class = w.failure.class
 	}
 	w.setValues()
-	if r.words == "" && r.cause != Image {
-		r.words = problem(r.cause, w.message())
+	if r.cause == Image {
+		w.whyImage()
+	} else if r.words == "" {
+		r.words = problem(r.cause, w.said())
 	}
 	p := cmp.Or(phrases[r.words], phrases[string(r.cause)+" "+string(r.sure)], phrases[string(r.cause)])
 	if old := r.past(); old > 0 {
@@ -55,13 +57,15 @@ func write(e *evidence, r *ruling) Verdict {
 		r.detail = fmt.Sprintf("The last such event is %s old: it may be over.", round(old))
 	}
 	v.Sentence = w.values.Replace(p.sentence)
-	if rest, unnamed := strings.CutPrefix(v.Sentence, "the "); unnamed {
-		v.Sentence = "The " + rest
+	if strings.HasPrefix(v.Sentence, "the ") || strings.HasPrefix(v.Sentence, "an ") {
+		v.Sentence = strings.ToUpper(v.Sentence[:1]) + v.Sentence[1:]
 	}
 	if w.failure != nil && slices.Contains(aboutProbe, r.cause) {
 		v.Because = w.values.Replace(e.means(w.failure).sentence)
 	}
 	v.Details = w.details()
+	v.generic = slices.Contains([]Cause{Image, Configuration, Removed}, r.cause) &&
+		slices.Contains([]string{"", "image open", "configuration open", "terminating"}, r.words)
 	p = w.action(p)
 	if p.advice != "" {
 		v.Advice = append(v.Advice, w.values.Replace(p.advice))
@@ -85,10 +89,8 @@ func write(e *evidence, r *ruling) Verdict {
 // have come again since: each retry comes within five minutes (MaxContainerBackOff in
 // pkg/kubelet/kubelet.go at v1.37.2), and so does the next event of a pod that has many.
 func (r *ruling) past() time.Duration {
-	if len(r.proof) == 0 || !slices.Contains([]Cause{Image, Configuration, CannotStart, Volume, Sandbox,
-		Unschedulable}, r.cause) || slices.ContainsFunc(r.proof, func(f *incident.Fact) bool {
-		return f.Kind != incident.Event || f.Age < 2*refill
-	}) {
+	fresh := func(f *incident.Fact) bool { return f.Kind != incident.Event || f.Age < 2*refill }
+	if len(r.proof) == 0 || !slices.Contains(stops, r.cause) || slices.ContainsFunc(r.proof, fresh) {
 		return 0
 	}
 	return r.proof[0].Age
@@ -179,15 +181,12 @@ func (w *writer) setValues() {
 	container := option("-c ", v.Container, v.Container != "" && e != e.of)
 	before := e.restarted() || e.end != nil && e.end.Previous
 	previous := option("--previous", "", before && w.r.cause != NotReady && w.r.cause != Changed)
-	who := cmp.Or(v.Container, name, "the container")
-	if e.init && v.Container != "" {
-		who = "the init container " + v.Container
-	}
+	who := w.who(name)
 	list := []string{"{name}", who, "{pod}", cmp.Or(name, "the pod"), "{probe}", string(w.r.probe),
 		"{by}", e.suspect(w.r.probe), "{what}", w.r.what,
 		"{kills}", times(v.Kills), "{restarts}", times(e.restarts), "{often}", w.howOften(),
 		"{code}", code, "{after}", after, "{message}", w.message(), "{state}", e.state,
-		"{podName}", cmp.Or(kubernetesName.FindString(name), "POD"),
+		"{of}", strings.TrimSuffix(" of "+name, " of "), "{podName}", cmp.Or(kubernetesName.FindString(name), "POD"),
 		"{namespace}", namespace, "{container}", container, "{previous}", previous}
 	limit := ""
 	if q, has := e.spec.Resources.Limits[v1.ResourceMemory]; has {
@@ -205,22 +204,39 @@ func (w *writer) setValues() {
 	}
 	list = append(list, "{limit}", limit, "{waits}", waits, "{hook}", strings.TrimSuffix(hook, ": "), "{probeOr}",
 		probeOr)
-	if t, has := e.events[Image]; has {
-		took, _ := span(t.fact)
-		switch images := e.images(); len(images) {
-		case 0:
-			list = append(list, "{tries}", often(t.count, took))
-		case 1:
-			list = append(list, "{tries}", often(t.count, took), "{image}", " "+images[0])
-		default: // the count is that of all
-			list = append(list, "{image}", "s "+printable.And(images))
-		}
-	}
 	if w.failure != nil {
 		list = append(append(list, "{ago}", round(w.failure.fact.Age)), e.parts(w.failure)...)
 	}
-	// of equal ones, the first counts
-	w.values = strings.NewReplacer(append(list, "{image}", " of "+who, "{tries}", "")...)
+	w.values = strings.NewReplacer(append(list, w.imageValues(who)...)...)
+}
+
+// imageValues returns the images that cannot be pulled, and how often that was tried.
+func (w *writer) imageValues(who string) []string {
+	images, all := w.e.images()
+	all = cmp.Or(all, w.e.events[Image])
+	image, tries := " of "+who, ""
+	if all.fact != nil && len(images) < 2 { // the count is that of all
+		took, _ := span(all.fact)
+		tries = often(all.count, took)
+	}
+	if m := imageName.FindStringSubmatch(w.said()); w.r.cause == Sandbox && m != nil {
+		image = " " + m[1]
+	} else if len(images) > 0 {
+		image = "s"[:min(len(images)-1, 1)] + " " + printable.And(images)
+	}
+	return []string{"{image}", image, "{tries}", tries}
+}
+
+// who names the container, or the pod, that a verdict is about.
+func (w *writer) who(name string) string {
+	row := w.e.row
+	switch {
+	case w.e.init && w.v.Container != "":
+		return "the init container " + w.v.Container
+	case row != nil && w.e.from == row && strings.HasPrefix(row.Reason, "Init:") && w.r.words != "waits for init":
+		return "an init container of " + cmp.Or(name, "the pod")
+	}
+	return cmp.Or(w.v.Container, name, "the container")
 }
 
 // signals has what exit codes say about signals: 128 plus the number, on Linux.
@@ -245,15 +261,22 @@ func (e *evidence) suspect(known trace.Probe) string {
 	return "a probe"
 }
 
-// images returns the images that cannot be pulled, each once.
-func (e *evidence) images() (names []string) {
+// images returns the images that cannot be pulled, each once, and the tries: each has an event that
+// names the image, and another that does not.
+func (e *evidence) images() (names []string, tries tally) {
 	for _, f := range e.pod.Facts {
-		if m := imageName.FindStringSubmatch(f.Message); m != nil && e.about(f) && kindOf(f) == Image &&
-			len(names) < 5 && !slices.Contains(names, m[1]) {
+		m := imageName.FindStringSubmatch(f.Message)
+		if m == nil || !e.about(f) || kindOf(f) != Image {
+			continue
+		}
+		if len(names) < 5 && !slices.Contains(names, m[1]) {
 			names = append(names, m[1])
 		}
+		if f.Kind == incident.Event && f.Reason == "Failed" {
+			tries = tally{tries.count + max(f.Count, 1), f, f}
+		}
 	}
-	return names
+	return names, tries
 }
 
 var imageName = regexp.MustCompile(`image "?([^\s":,]+(?::[^\s":,]+)*)"?`)
@@ -301,20 +324,10 @@ var rejection = regexp.MustCompile(`^(?:.*?pods "[^"]*" is forbidden: |Error cre
 // rpcCode matches what a client of gRPC writes before the words of an error.
 var rpcCode = regexp.MustCompile(`^(?:rpc error: )?code = \w+ desc = `)
 
-// message returns the words of the event or the status that proves a cause, behind a colon. Of
-// several of one reason, the longest: others may be cut.
+// message returns the words of the event or the status that proves a cause, behind a colon.
 func (w *writer) message() (message string) {
-	i := slices.IndexFunc(w.r.proof,
-		func(f *incident.Fact) bool { return f.Kind != incident.Row && strings.TrimSpace(f.Message) != "" })
-	if i < 0 {
+	if message = w.said(); message == "" {
 		return ""
-	}
-	f := w.r.proof[i]
-	message = f.Message
-	for _, o := range w.e.pod.Facts {
-		if o.Kind == f.Kind && o.Reason == f.Reason && o.Container == f.Container && len(o.Message) > len(message) {
-			message = o.Message
-		}
 	}
 	message, _, _ = strings.Cut(message, " preemption: ") // which repeats the reason
 	message, _, _ = strings.Cut(message, " (pod: \"")
@@ -332,7 +345,37 @@ func (w *writer) message() (message string) {
 	if strings.Count(message, `"`)%2 == 1 { // the beginning is cut off
 		message = strings.TrimRight(message, `"]`)
 	}
-	return ": " + strings.TrimRight(firstLine(message, 160), ".:")
+	return ": " + strings.TrimRight(shortened(message), ".:")
+}
+
+// shortened returns the first line of a text without the middle of a long one: the end says why.
+func shortened(s string) string {
+	if s = firstLine(s, 4000); len(s) > 200 {
+		s = strings.ToValidUTF8(s[:120], "") + "…" + strings.ToValidUTF8(s[len(s)-70:], "")
+	}
+	return s
+}
+
+// said returns the message that proves a cause. Of several of one reason, the longest: others may
+// be cut. The reason of a state may be a sentence.
+func (w *writer) said() (message string) {
+	for _, f := range w.r.proof {
+		if strings.Contains(f.Reason, " ") {
+			return strings.TrimSuffix(f.Reason+": "+f.Message, ": ")
+		}
+		if f.Kind == incident.Row || strings.TrimSpace(f.Message) == "" {
+			continue
+		}
+		message = f.Message
+		for _, o := range w.e.pod.Facts {
+			if o.Kind == f.Kind && o.Reason == f.Reason && o.Container == f.Container && kindOf(o) == kindOf(f) &&
+				len(o.Message) > len(message) {
+				message = o.Message
+			}
+		}
+		return message
+	}
+	return ""
 }
 
 // lastError returns the last part of a long chain of errors, which says what is wrong.
@@ -461,18 +504,40 @@ func (w *writer) details() []string {
 		hook = w.values.Replace("A lifecycle hook of it failed{hook}.")
 	}
 	return slices.DeleteFunc([]string{local, hook, w.readiness(), w.restarts(), w.counts(), w.arithmetic(), w.r.detail,
-		result, w.finding()}, func(s string) bool {
+		result, w.also(), w.finding()}, func(s string) bool {
 		return s == ""
 	})
 }
+
+// also quotes what holds a pod that is being deleted, or another trouble, after which nothing has
+// started.
+func (w *writer) also() string {
+	e, finalizers := w.e, w.e.object.Finalizers
+	if w.r.cause == Removed && e.object.DeletionTimestamp != nil && len(finalizers) > 0 {
+		return "It is there until its finalizers are gone: " + firstLine(printable.And(finalizers), 160) + "."
+	}
+	for _, f := range slices.Backward(e.pod.Facts) {
+		switch kind := kindOf(f); {
+		case f.Kind != incident.Event || f.Message == "" || slices.Contains(w.r.proof, f) || e.startedAfter(f):
+		case slices.Contains(stops, kind) && (w.r.cause == Removed || w.r.words == "open restarts"):
+			return "The text also says: " + firstLine(lastError(f.Message), 160)
+		case f.Type == "Warning" && w.r.sure == Open && kind == Cause(f.Reason) && ordinary[f.Reason] == "":
+			w.v.Because = cmp.Or(w.v.Because, "One event of it may say why: "+shortened(f.Message))
+			w.r.proof = append(w.r.proof, f)
+			return ""
+		}
+	}
+	return ""
+}
+
+// ordinary has the reasons of warnings that do not say why something does not run, or that other
+// words of a verdict are about.
+var ordinary = byReason[string]("ordinary ")
 
 // readiness says what the readiness probe has to do with a kill by the liveness probe.
 func (w *writer) readiness() string {
 	of, other, unready := w.e.probe(w.r.probe), w.e.probe(trace.Readiness), w.e.unready
 	switch {
-	case w.r.words == "open restarts" && w.e.of.events[Volume].fact != nil:
-		return "The text also has trouble with a volume: " +
-			firstLine(lastError(w.e.of.events[Volume].fact.Message), 160)
 	case w.r.words == "open restarts" && unready != nil:
 		return "Its readiness probe fails. " + w.meaning(unready)
 	case w.r.probe != trace.Liveness:
@@ -570,8 +635,6 @@ func (w *writer) arithmetic() string {
 func (w *writer) action(p phrase) phrase {
 	class := string(w.v.Class)
 	switch {
-	case w.r.cause == Image:
-		return w.whyImage(p)
 	case w.r.words == "failed before":
 		p.advice = w.e.means(w.failure).advice
 		return p
@@ -613,12 +676,30 @@ func (e *evidence) served(f *failure) string {
 	return ""
 }
 
-// whyImage returns the advice if a message names why the image cannot be pulled.
-func (w *writer) whyImage(otherwise phrase) phrase {
+// whyImage puts the newest event, or state, that says why the image cannot be pulled before the
+// others.
+func (w *writer) whyImage() {
+	var why *incident.Fact
 	for _, f := range w.e.pod.Facts {
-		if name := problem(Image, f.Message); kindOf(f) == Image && name != "" {
-			return phrases[name]
+		if kindOf(f) == Image && w.e.about(f) && !dull.MatchString(f.Message) &&
+			(why == nil || problem(Image, imageless(f.Message)) != "") {
+			why = f
 		}
 	}
-	return otherwise
+	if why != nil {
+		w.r.words = cmp.Or(problem(Image, imageless(why.Message)), "image open")
+		w.r.proof = append([]*incident.Fact{why},
+			slices.DeleteFunc(w.r.proof, func(f *incident.Fact) bool { return f == why })...)
+	}
 }
+
+// imageless returns a message without the name of the image, which can have any word.
+func imageless(message string) string {
+	if m := imageName.FindStringSubmatch(message); m != nil {
+		return strings.ReplaceAll(message, m[1], "IMAGE")
+	}
+	return message
+}
+
+// dull matches messages about an image that do not say why.
+var dull = regexp.MustCompile(`^(?:\s*|Back-off pulling image .*|Error: \w+)$`)
