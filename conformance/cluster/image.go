@@ -35,21 +35,15 @@ func writeImage(w io.Writer, name string, programs []string) error {
 	if err := files.Close(); err != nil {
 		return err
 	}
-	config, err := json.Marshal(map[string]any{
+	config, _ := json.Marshal(map[string]any{ // texts
 		"architecture": runtime.GOARCH,
 		"os":           "linux",
 		"config":       map[string]any{"Entrypoint": []string{"/" + path.Base(programs[0])}, "User": imageUser},
 		"rootfs":       map[string]any{"type": "layers", "diff_ids": []string{"sha256:" + digest(layer.Bytes())}},
 	})
-	if err != nil {
-		return err
-	}
-	manifest, err := json.Marshal([]map[string]any{{
+	manifest, _ := json.Marshal([]map[string]any{{
 		"Config": digest(config) + ".json", "RepoTags": []string{name}, "Layers": []string{"layer.tar"},
 	}})
-	if err != nil {
-		return err
-	}
 	archive := tar.NewWriter(w)
 	for _, file := range []struct {
 		name    string

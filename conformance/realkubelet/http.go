@@ -169,10 +169,9 @@ func dialHTTP(ctx context.Context, _, addr string) (net.Conn, error) {
 // 1.26, "Turns out we don't need this c"). It never sends two requests over one connection, because
 // it disables keep-alives.
 func serveHTTP(conn net.Conn, c *connections, client *kubeletConn) {
-	conn, r := serveTLS(conn, client.op)
-	conn = peeked{conn, r}
-	defer conn.Close()
-	listener := &onlyListener{conn: conn, stopped: make(chan struct{})}
+	defer conn.Close() // without a farewell of TLS: a program that hangs up says nothing
+	secure, r := serveTLS(conn, client.op)
+	listener := &onlyListener{conn: peeked{secure, r}, stopped: make(chan struct{})}
 	server := &http.Server{Protocols: new(http.Protocols), ErrorLog: log.New(io.Discard, "", 0),
 		ConnState: func(_ net.Conn, state http.ConnState) {
 			if state == http.StateClosed {

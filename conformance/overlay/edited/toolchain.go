@@ -39,17 +39,20 @@ func Find(dir string, mayCopy bool) (*Toolchain, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Toolchain{dir: dir}
-	modules := ""
-	for name, to := range map[string]*string{"GOROOT": &t.root, "GOVERSION": &t.version, "GOFLAGS": &t.given,
-		"GOMODCACHE": &modules} {
-		if *to, err = goEnv(dir, name); err != nil {
-			return nil, err
-		}
+	c := exec.Command("go", "env", "-json", "GOROOT", "GOVERSION", "GOFLAGS", "GOMODCACHE")
+	c.Dir = dir
+	var env struct{ GOROOT, GOVERSION, GOFLAGS, GOMODCACHE string }
+	text, err := c.Output()
+	if err == nil {
+		err = json.Unmarshal(text, &env)
 	}
+	if err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	t := &Toolchain{dir: dir, root: env.GOROOT, version: env.GOVERSION, given: env.GOFLAGS}
 	// Each version of Go has its own files, so builds with two versions do not disturb each other.
 	own := filepath.Join(cache, "probesim-overlay", t.version)
-	if strings.HasPrefix(t.root, modules+string(filepath.Separator)) {
+	if strings.HasPrefix(t.root, env.GOMODCACHE+string(filepath.Separator)) {
 		if t.root, err = copyOnce(t.root, filepath.Join(own, "go"), t.version, mayCopy); err != nil {
 			return nil, err
 		}
@@ -131,19 +134,6 @@ func (t *Toolchain) write(dir string) error {
 
 // list writes the list of replaced files, which go build reads.
 func (t *Toolchain) list() error {
-	overlay, err := json.Marshal(map[string]any{"Replace": t.replace})
-	if err != nil {
-		return err
-	}
+	overlay, _ := json.Marshal(map[string]any{"Replace": t.replace}) // texts
 	return os.WriteFile(t.overlay, overlay, 0o666)
-}
-
-func goEnv(dir, name string) (string, error) {
-	c := exec.Command("go", "env", name)
-	c.Dir = dir
-	value, err := c.Output()
-	if err != nil {
-		return "", fmt.Errorf("go env %s: %w", name, err)
-	}
-	return strings.TrimSpace(string(value)), nil
 }

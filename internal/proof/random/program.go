@@ -177,7 +177,8 @@ var crashes = []weighted[func(*program)]{
 	{20, (*program).crashesOnce},
 	{25, (*program).crashesAlways},
 	{15, func(b *program) { // at first
-		b.crash("instance", literal(one(&b.rng, "..1", "..2", "0..3")), "after", b.after(50*time.Millisecond, 20*time.Second))
+		first := literal(one(&b.rng, "..1", "..2", "0..3"))
+		b.crash("instance", first, "after", b.after(50*time.Millisecond, 20*time.Second))
 	}},
 	{20, func(b *program) { b.crash("at", b.draw(b.time(time.Second, b.duration*9/10))) }},
 	{20, func(b *program) { b.add("after", b.after(time.Second, b.duration), "exit", 0) }},

@@ -365,6 +365,8 @@ func (n Node) Delays() fakeruntime.Delays {
 		}
 		return nil
 	}
-	return fakeruntime.Delays{VolumeMount: new(fakeruntime.Draw), ImagePull: new(fakeruntime.Draw),
-		RunPodSandbox: of("runPodSandbox"), CreateContainer: of("createContainer"), StartContainer: of("startContainer")}
+	return fakeruntime.Delays{
+		VolumeMount: new(fakeruntime.Draw), ImagePull: new(fakeruntime.Draw), RunPodSandbox: of("runPodSandbox"),
+		CreateContainer: of("createContainer"), StartContainer: of("startContainer"),
+	}
 }

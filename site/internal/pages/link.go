@@ -27,24 +27,17 @@ type File struct {
 }
 
 // Link returns the fragment of the playground that shows a state, as assets/link.js reads it.
-func (s *State) Link() (string, error) {
+func (s *State) Link() string {
 	list := [][2]string{}
 	for _, f := range s.Files {
 		list = append(list, [2]string{f.Name, f.Text})
 	}
-	data, err := json.Marshal(map[string]any{"t": s.Tab, "a": s.Args, "f": list})
-	if err != nil {
-		return "", err
-	}
-	var b bytes.Buffer
-	w, err := flate.NewWriter(&b, flate.BestCompression)
-	if err == nil {
-		_, err = w.Write(data)
-	}
-	if err == nil {
-		err = w.Close()
-	}
-	return "#v=1&d=" + base64.RawURLEncoding.EncodeToString(b.Bytes()), err
+	data, _ := json.Marshal(map[string]any{"t": s.Tab, "a": s.Args, "f": list}) // texts
+	var b bytes.Buffer                                                          // which takes all
+	w, _ := flate.NewWriter(&b, flate.BestCompression)                          // a level that there is
+	_, _ = w.Write(data)
+	_ = w.Close()
+	return "#v=1&d=" + base64.RawURLEncoding.EncodeToString(b.Bytes())
 }
 
 // blocks are the blocks of a page that can be tried, and the files that they read.

@@ -66,11 +66,7 @@ func (x *nodes) block(w util.BufWriter, _ []byte, n ast.Node, entering bool) (as
 	_, _ = w.WriteString(`<pre tabindex="0"><code>` + html.EscapeString(x.page.code(n)) + "</code></pre>\n")
 	state, _ := n.AttributeString("state")
 	if s, is := state.(*State); is {
-		link, err := s.Link()
-		if err != nil {
-			return ast.WalkStop, err
-		}
-		_, _ = w.WriteString(`<a class="try" href="../` + relative(x.page.path, "index.html"+link) +
+		_, _ = w.WriteString(`<a class="try" href="../` + relative(x.page.path, "index.html"+s.Link()) +
 			"\">Open in the playground</a>\n")
 	}
 	return ast.WalkSkipChildren, nil

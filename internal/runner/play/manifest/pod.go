@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"probesim.dev/internal/podutil"
 	"probesim.dev/scenarios/format"
@@ -49,20 +50,13 @@ var (
 		"PreemptionPolicy")
 )
 
-func fieldSet(names string) map[string]bool {
-	set := map[string]bool{}
-	for _, name := range strings.Fields(names) {
-		set[name] = true
-	}
-	return set
-}
+func fieldSet(names string) sets.Set[string] { return sets.New(strings.Fields(names)...) }
 
 // dropped returns the names of the fields of a pod or container, as in a manifest, that are set and
-// that no set has.
-func dropped(of any, sets ...map[string]bool) (names []string) {
+// not known.
+func dropped(of any, known sets.Set[string]) (names []string) {
 	for field, value := range reflect.ValueOf(of).Fields() {
-		known := slices.ContainsFunc(sets, func(set map[string]bool) bool { return set[field.Name] })
-		if known || isEmpty(value) {
+		if known.Has(field.Name) || isEmpty(value) {
 			continue
 		}
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -83,12 +77,12 @@ func isEmpty(v reflect.Value) bool {
 
 // Dropped returns what play does not take over of a pod.
 func Dropped(pod *v1.Pod) (names []string) {
-	names = dropped(pod.Spec, carriedByPod, silent)
+	names = dropped(pod.Spec, carriedByPod.Union(silent))
 	if sc := pod.Spec.SecurityContext; sc != nil && !reflect.ValueOf(*sc).IsZero() {
 		names = append(names, "securityContext")
 	}
 	for c := range podutil.Containers(&pod.Spec) {
-		for _, name := range dropped(*c, carriedByContainer, replaced) {
+		for _, name := range dropped(*c, carriedByContainer.Union(replaced)) {
 			names = append(names, "containers["+c.Name+"]."+name)
 		}
 		if memory, limited := c.Resources.Limits[v1.ResourceMemory]; limited && memory.Cmp(least) < 0 {
@@ -282,22 +276,15 @@ func assignPorts(spec *v1.PodSpec) map[string][]Port {
 				number, next = next, next+1
 			}
 			used[number] = true
-			setPort(asks.ProbeHandler, number)
+			if asks.GRPC != nil {
+				asks.GRPC.Port = number
+			} else {
+				*handler.Port = intstr.FromInt32(number)
+			}
 			ports[c.Name] = append(ports[c.Name], Port{Request: asks, Number: number})
 		}
 	}
 	return ports
-}
-
-func setPort(h *v1.ProbeHandler, number int32) {
-	switch {
-	case h.HTTPGet != nil:
-		h.HTTPGet.Port = intstr.FromInt32(number)
-	case h.TCPSocket != nil:
-		h.TCPSocket.Port = intstr.FromInt32(number)
-	case h.GRPC != nil:
-		h.GRPC.Port = number
-	}
 }
 
 // PortsOf returns the ports of the probes and hooks of a container, as the player listens on them.
