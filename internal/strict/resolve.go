@@ -2,13 +2,11 @@ package strict
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
+	"math"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
-	kubectl "sigs.k8s.io/yaml"
 )
 
 // The notation of a plain scalar determines its type. This file reads it as kubectl does, which
@@ -56,28 +54,63 @@ func IsString(text string) bool {
 // keyName returns the name of a key, which is text in JSON. It returns false for null and for
 // numbers that kubectl cannot convert.
 func keyName(y *yaml.Node) (string, bool) {
-	if tag, _ := resolve(y); tag == "!!str" || tag == "!!timestamp" {
-		return y.Value, true
-	}
-	var object map[string]int
-	data, err := kubectl.YAMLToJSON([]byte("? " + y.Value + "\n: 0"))
-	if err != nil || json.Unmarshal(data, &object) != nil || len(object) != 1 {
+	switch tag, _ := resolve(y); tag {
+	case "!!null":
 		return "", false
+	case "!!bool":
+		return strconv.FormatBool(booleans[y.Value]), true
+	case "!!int":
+		i, err := integer(y.Value).Int64()
+		return strconv.FormatInt(i, 10), err == nil
+	case "!!float":
+		f, err := float(y.Value)
+		switch {
+		case math.IsInf(f, 1):
+			return ".inf", err == nil
+		case math.IsInf(f, -1):
+			return "-.inf", err == nil
+		case math.IsNaN(f):
+			return ".nan", err == nil
+		}
+		return strconv.FormatFloat(f, 'g', -1, 32), err == nil
 	}
-	return slices.Sorted(maps.Keys(object))[0], true
+	return y.Value, true
+}
+
+// integer returns the number of an !!int as JSON has it.
+func integer(text string) json.Number {
+	text = strings.TrimPrefix(strings.ReplaceAll(text, "_", ""), "+")
+	if i, err := strconv.ParseInt(text, 0, 64); err == nil {
+		return json.Number(strconv.FormatInt(i, 10))
+	}
+	u, _ := strconv.ParseUint(text, 0, 64) // a text that is neither has another tag
+	return json.Number(strconv.FormatUint(u, 10))
+}
+
+// float returns the number of a !!float, which may be infinite or not a number.
+func float(text string) (float64, error) {
+	switch word := strings.ToLower(strings.TrimPrefix(text, "+")); word {
+	case ".nan":
+		return math.NaN(), nil
+	case ".inf", "-.inf":
+		return strconv.ParseFloat(strings.Replace(word, ".", "", 1), 64)
+	}
+	return strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
 }
 
 // number returns the node as a number of JSON. It returns false if the node is not a number that
 // JSON has.
 func (n *Node) number() (json.Number, bool) {
-	if n.Tag != "!!int" && n.Tag != "!!float" {
-		return "", false
+	switch n.Tag {
+	case "!!int":
+		return integer(n.Value), true
+	case "!!float":
+		if f, err := float(n.Value); err == nil {
+			data, err := json.Marshal(f)
+			return json.Number(data), err == nil
+		}
 	}
-	if i, err := strconv.ParseInt(n.Value, 10, 64); err == nil && strconv.FormatInt(i, 10) == n.Value {
-		return json.Number(n.Value), true // the usual notation, without the parser of kubectl
-	}
-	data, err := kubectl.YAMLToJSON([]byte(n.Value))
-	return json.Number(data), err == nil
+	return "", false
 }
 
 // isInfinite reports whether the node is an infinite number or not a number, which JSON does not

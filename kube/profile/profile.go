@@ -100,9 +100,9 @@ type FeatureGates struct {
 // Changes are changes of behavior without a feature gate. A field is true for the releases with the
 // change.
 type Changes struct {
-	// ActuatedAtEachSync makes each sync of a pod whose volumes are mounted note the resources of its
-	// containers, if the kubelet does not know them. Before, since v1.36.4, only the sync notes them
-	// that creates the pod's cgroup. #140387.
+	// ActuatedAtEachSync makes each sync of a pod whose volumes are mounted note the resources of
+	// its containers, if the kubelet does not know them. Before, since v1.36.4, only the sync notes
+	// them that creates the pod's cgroup. #140387.
 	ActuatedAtEachSync bool
 	// AddPodSkipsOnlyContainer continues with the next container of a pod when a probe worker
 	// exists already. Older kubelets skip the rest of the pod. #138930.

@@ -86,15 +86,16 @@ func TestReleases(t *testing.T) {
 			"InspectReadsResources InspectUsesListing ManualTrigger ManualTriggerResetsTicker " +
 			"PodReadyToStartAtSandbox ProxyWithoutBurst ReinspectionEventAlone " +
 			"RequeueAtBackOffExpiry ResizeEvents ResizeReasonOfAdmission ResizesAreQueued ResizesRetriedWhenPodsEnd " +
-			"ResizesWithStarts SandboxesByAttempt ShortContainerEvents StartupOnHoldAfterSuccess TerminationCancelsProbes " +
-			"UnknownStateInErrorEvent"},
+			"ResizesWithStarts SandboxesByAttempt ShortContainerEvents StartupOnHoldAfterSuccess " +
+			"TerminationCancelsProbes UnknownStateInErrorEvent"},
 		{V1_37, "ContainerRestartRules DeploymentReplicaSetTerminatingReplicas " +
 			"InPlacePodLevelResourcesVerticalScaling InPlacePodVerticalScalingInitContainers " +
 			"KubeletCrashLoopBackOffMax KubeletEnsureSecretPulledImages PLEGOnDemandRelist " +
 			"PodObservedGenerationTracking " +
 			"RestartAllContainersOnContainerExits StaleControllerConsistencyReplicaSet ActuatedAtEachSync " +
-			"AddPodSkipsOnlyContainer AvailabilityChecksOnTime InitializedBySandbox InspectReadsResources InspectUsesListing ManualTrigger " +
-			"ManualTriggerResetsTicker PodMemoryRequestFollows PodReadyToStartAtSandbox ProxyWithoutBurst " +
+			"AddPodSkipsOnlyContainer AvailabilityChecksOnTime InitializedBySandbox InspectReadsResources " +
+			"InspectUsesListing ManualTrigger ManualTriggerResetsTicker " +
+			"PodMemoryRequestFollows PodReadyToStartAtSandbox ProxyWithoutBurst " +
 			"RecreateSyncsOnEachDeletion ReinspectionEventAlone RequestsInUseOfPod RequeueAtBackOffExpiry " +
 			"ResizeEvents ResizeReasonOfAdmission ResizesAreQueued ResizesRetriedWhenPodsEnd ResizesWithStarts " +
 			"SandboxReasonInCondition SandboxesByAttempt ShortContainerEvents " +

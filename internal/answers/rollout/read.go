@@ -11,7 +11,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -544,9 +543,25 @@ var controllers = map[string]string{
 	"k8s.io/ingress-nginx": "nginx", "traefik.io/ingress-controller": "traefik", "ingress.k8s.aws/alb": "alb",
 }
 
-// route is what counts of an HTTPRoute, a GRPCRoute, a TCPRoute or a TLSRoute, and gateway of a
-// Gateway (gateway.networking.k8s.io/v1).
+// ingress is what counts of an Ingress, ingressClass of an IngressClass (networking.k8s.io/v1),
+// route of an HTTPRoute, a GRPCRoute, a TCPRoute or a TLSRoute, and gateway of a Gateway
+// (gateway.networking.k8s.io/v1).
 type (
+	ingress struct {
+		metav1.ObjectMeta `json:"metadata"`
+		Spec              struct {
+			IngressClassName string
+			DefaultBackend   backend
+			Rules            []struct {
+				HTTP struct{ Paths []struct{ Backend backend } }
+			}
+		}
+	}
+	backend      struct{ Service struct{ Name string } }
+	ingressClass struct {
+		metav1.ObjectMeta `json:"metadata"`
+		Spec              struct{ Controller string }
+	}
 	route struct {
 		metav1.ObjectMeta `json:"metadata"`
 		Spec              struct {
@@ -572,7 +587,7 @@ func (f *fronts) read(objects *manifests.Objects) {
 	if f.gateways == nil {
 		f.gateways, f.classes = map[string]string{}, map[string]string{}
 	}
-	for _, c := range readAll[networkingv1.IngressClass](objects.OfKind("networking.k8s.io/v1", "IngressClass")) {
+	for _, c := range readAll[ingressClass](objects.OfKind("networking.k8s.io/v1", "IngressClass")) {
 		f.classes[c.Name] = controllers[c.Spec.Controller]
 	}
 	for _, n := range objects.OfKind("networking.k8s.io/v1", "Ingress") {
@@ -595,26 +610,22 @@ func namespaceOf(name string) string { return cmp.Or(name, metav1.NamespaceDefau
 
 // addIngress adds an Ingress.
 func (f *fronts) addIngress(n *strict.Node) {
-	var i networkingv1.Ingress
+	var i ingress
 	if json.Unmarshal(n.JSON(), &i) != nil {
 		return
 	}
 	own := &front{kind: "Ingress", namespace: namespaceOf(i.Namespace), name: i.Name, at: n.Pos,
-		class: i.Annotations["kubernetes.io/ingress.class"], annotations: i.Annotations}
-	if i.Spec.IngressClassName != nil {
-		own.class = *i.Spec.IngressClassName
-	}
-	add := func(b *networkingv1.IngressBackend) {
-		if b != nil && b.Service != nil {
-			own.services = append(own.services, b.Service.Name)
+		class:       cmp.Or(i.Spec.IngressClassName, i.Annotations["kubernetes.io/ingress.class"]),
+		annotations: i.Annotations}
+	backends := []backend{i.Spec.DefaultBackend}
+	for _, rule := range i.Spec.Rules {
+		for _, path := range rule.HTTP.Paths {
+			backends = append(backends, path.Backend)
 		}
 	}
-	add(i.Spec.DefaultBackend)
-	for _, rule := range i.Spec.Rules {
-		if rule.HTTP != nil {
-			for j := range rule.HTTP.Paths {
-				add(&rule.HTTP.Paths[j].Backend)
-			}
+	for _, b := range backends {
+		if b.Service.Name != "" {
+			own.services = append(own.services, b.Service.Name)
 		}
 	}
 	f.list = append(f.list, own)

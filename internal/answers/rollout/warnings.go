@@ -9,9 +9,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	v1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -297,10 +295,27 @@ type findings struct {
 type around struct {
 	claims  []v1.PersistentVolumeClaim
 	quotas  []v1.ResourceQuota
-	scalers []autoscalingv2.HorizontalPodAutoscaler
-	budgets []policyv1.PodDisruptionBudget
+	scalers []scaler
+	budgets []budget
 	spaces  []v1.Namespace
 }
+
+// scaler is what counts of a HorizontalPodAutoscaler (autoscaling/v1 and v2), and budget of a
+// PodDisruptionBudget (policy/v1).
+type (
+	scaler struct {
+		metav1.ObjectMeta `json:"metadata"`
+		Spec              struct {
+			ScaleTargetRef struct{ Kind, Name string }
+			MinReplicas    *int32
+			MaxReplicas    int32
+		}
+	}
+	budget struct {
+		metav1.ObjectMeta `json:"metadata"`
+		Spec              struct{ Selector *metav1.LabelSelector }
+	}
+)
 
 // read adds the objects of a file. It leaves out what it cannot read: the API server says more
 // about it.
@@ -308,11 +323,9 @@ func (a *around) read(f *manifests.Objects) {
 	a.claims = append(a.claims, readAll[v1.PersistentVolumeClaim](f.OfKind("v1", "PersistentVolumeClaim"))...)
 	a.spaces = append(a.spaces, readAll[v1.Namespace](f.OfKind("v1", "Namespace"))...)
 	a.quotas = append(a.quotas, readAll[v1.ResourceQuota](f.OfKind("v1", "ResourceQuota"))...)
-	a.budgets = append(a.budgets, readAll[policyv1.PodDisruptionBudget](f.OfKind("policy/v1",
-		"PodDisruptionBudget"))...)
-	for _, version := range []string{"autoscaling/v1", "autoscaling/v2"} { // the fields that count are the same
-		a.scalers = append(a.scalers, readAll[autoscalingv2.HorizontalPodAutoscaler](f.OfKind(version,
-			"HorizontalPodAutoscaler"))...)
+	a.budgets = append(a.budgets, readAll[budget](f.OfKind("policy/v1", "PodDisruptionBudget"))...)
+	for _, version := range []string{"autoscaling/v1", "autoscaling/v2"} {
+		a.scalers = append(a.scalers, readAll[scaler](f.OfKind(version, "HorizontalPodAutoscaler"))...)
 	}
 }
 

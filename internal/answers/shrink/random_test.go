@@ -173,6 +173,7 @@ func TestOneRule(t *testing.T) {
 // show.
 var rare = map[string]string{
 	"UpdateNeedsAdmission":      "../../../scenarios/library/versions/rejected-pod.yaml",
+	"ActuatedAtEachSync":        "../../../scenarios/library/versions/resources-of-an-evicted-pod.yaml",
 	"InspectReadsResources":     "../../../scenarios/library/versions/resources-of-an-evicted-pod.yaml",
 	"RequestsInUseOfPod":        "../../../scenarios/library/versions/requests-in-use-of-a-pod.yaml",
 	"ReinspectionEventAlone":    "../../../scenarios/library/versions/resize-and-removal.yaml",

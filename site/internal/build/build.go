@@ -15,6 +15,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"probesim.dev/site"
 	"probesim.dev/site/internal/pages"

@@ -34,6 +34,9 @@ func Program(root string) ([]byte, error) {
 	to := filepath.Join(dir, "probesim.wasm")
 	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-tags=nethttpomithttp2",
 		"-o", to}, flags...)
+	for _, packages := range []string{"k8s.io/...", "net/...", "crypto/..."} { // seldom called: inlining only adds to them
+		args = append(args, "-gcflags="+packages+"=-l")
+	}
 	cmd := exec.Command("go", append(args, "./cmd/probesim")...)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOFLAGS=", "GOWORK=off")
