@@ -71,10 +71,10 @@ func play(part *manifest.Part, container string) error {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGUSR1,
 		syscall.SIGUSR2)
+	p.start() // requests need its container
 	if err := p.listenExec(); err != nil {
 		return err
 	}
-	p.start()
 	p.loop(signals)
 	return nil
 }
