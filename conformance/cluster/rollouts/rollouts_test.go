@@ -361,7 +361,7 @@ func (c *cluster) rollOut(connections int) int {
 	}
 	stop := make(chan struct{})
 	lost := make(chan int)
-	go func() { lost <- send("http://"+service.Spec.ClusterIP+"/", connections, stop) }()
+	go func() { lost <- send(service.Spec.ClusterIP+":80", connections, stop) }()
 	time.Sleep(time.Second)
 	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"at":%q}}}}}`, time.Now())
 	_, err = c.client.AppsV1().Deployments("default").Patch(c.t.Context(), "web", types.StrategicMergePatchType,
@@ -377,17 +377,8 @@ func (c *cluster) rollOut(connections int) int {
 
 // send sends requests at the rate until it is stopped, and returns how many get no answer. Clients
 // with a connection of their own take turns; without connections, each request opens one.
-func send(url string, connections int, stop <-chan struct{}) int {
-	clients := make([]*http.Client, max(1, connections))
-	for i := range clients {
-		clients[i] = &http.Client{
-			Timeout: 2 * time.Second,
-			Transport: &http.Transport{
-				DisableKeepAlives: connections == 0, MaxIdleConnsPerHost: 1,
-				DialContext: (&net.Dialer{Timeout: time.Second}).DialContext,
-			},
-		}
-	}
+func send(address string, connections int, stop <-chan struct{}) int {
+	clients := make([]client, max(1, connections))
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	lost := 0
@@ -401,18 +392,69 @@ func send(url string, connections int, stop <-chan struct{}) int {
 		case <-tick.C:
 		}
 		wg.Go(func() {
-			response, err := clients[n%len(clients)].Get(url)
-			if err == nil {
-				_, err = io.Copy(io.Discard, response.Body)
-				response.Body.Close()
-			}
-			if err != nil {
+			if err := clients[n%len(clients)].get(address, connections > 0); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				lost++
 			}
 		})
 	}
+}
+
+// A client keeps a connection. It tries no request again: net/http would do so if the server has
+// closed a connection, and would wait for another connection while one is not accepted.
+type client struct {
+	mu   sync.Mutex
+	kept net.Conn
+}
+
+func (c *client) get(address string, keep bool) error {
+	c.mu.Lock()
+	conn := c.kept
+	c.kept = nil
+	c.mu.Unlock()
+	if conn != nil && closed(conn) {
+		conn = nil
+	}
+	if conn == nil {
+		var err error
+		if conn, err = net.DialTimeout("tcp", address, time.Second); err != nil {
+			return err
+		}
+	}
+	err := conn.SetDeadline(time.Now().Add(2 * time.Second))
+	if err == nil {
+		_, err = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: web\r\n\r\n")
+	}
+	var response *http.Response
+	if err == nil {
+		response, err = http.ReadResponse(bufio.NewReader(conn), nil)
+	}
+	if err == nil {
+		_, err = io.Copy(io.Discard, response.Body)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil && keep && c.kept == nil {
+		c.kept = conn
+		return nil
+	}
+	conn.Close()
+	return err
+}
+
+// closed reports whether the other side has closed a connection without a request, and then closes
+// it too.
+func closed(conn net.Conn) bool {
+	if err := conn.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
+		return true
+	}
+	_, err := conn.Read(make([]byte, 1))
+	if timeout, is := err.(net.Error); is && timeout.Timeout() {
+		return false
+	}
+	conn.Close()
+	return true
 }
 
 // fit returns the delays that were measured, in the form of a scenario file.
