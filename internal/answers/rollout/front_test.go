@@ -81,6 +81,10 @@ func TestFronts(t *testing.T) {
 			"Ingress front (web.yaml:15) is in front, and how long it takes to follow the pods is not known: class " +
 				"haproxy"},
 		{"no class", web("", "") + ingress("", ""), "kube-proxy", "it names no class"},
+		{"an old Ingress", web("", "") + "apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: front, " +
+			"annotations: {kubernetes.io/ingress.class: nginx}}\n" +
+			"spec: {rules: [{http: {paths: [{backend: {serviceName: web, servicePort: 80}}]}}]}\n",
+			"ingress-nginx", "class nginx"},
 		{"another Service", web("", "") +
 			strings.Replace(ingress("", alb), "service: {name: web", "service: {name: api", 1),
 			"kube-proxy", ""},

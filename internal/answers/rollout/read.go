@@ -552,12 +552,16 @@ type (
 		Spec              struct {
 			IngressClassName string
 			DefaultBackend   backend
+			Backend          backend // the default before v1
 			Rules            []struct {
 				HTTP struct{ Paths []struct{ Backend backend } }
 			}
 		}
 	}
-	backend      struct{ Service struct{ Name string } }
+	backend struct {
+		Service     struct{ Name string }
+		ServiceName string // before v1
+	}
 	ingressClass struct {
 		metav1.ObjectMeta `json:"metadata"`
 		Spec              struct{ Controller string }
@@ -587,11 +591,13 @@ func (f *fronts) read(objects *manifests.Objects) {
 	if f.gateways == nil {
 		f.gateways, f.classes = map[string]string{}, map[string]string{}
 	}
-	for _, c := range readAll[ingressClass](objects.OfKind("networking.k8s.io/v1", "IngressClass")) {
-		f.classes[c.Name] = controllers[c.Spec.Controller]
-	}
-	for _, n := range objects.OfKind("networking.k8s.io/v1", "Ingress") {
-		f.addIngress(n)
+	for _, version := range []string{"networking.k8s.io/v1", "networking.k8s.io/v1beta1", "extensions/v1beta1"} {
+		for _, c := range readAll[ingressClass](objects.OfKind(version, "IngressClass")) {
+			f.classes[c.Name] = controllers[c.Spec.Controller]
+		}
+		for _, n := range objects.OfKind(version, "Ingress") {
+			f.addIngress(n)
+		}
 	}
 	for _, version := range []string{"v1", "v1beta1", "v1alpha2", "v1alpha3"} {
 		group := "gateway.networking.k8s.io/" + version
@@ -617,15 +623,15 @@ func (f *fronts) addIngress(n *strict.Node) {
 	own := &front{kind: "Ingress", namespace: namespaceOf(i.Namespace), name: i.Name, at: n.Pos,
 		class:       cmp.Or(i.Spec.IngressClassName, i.Annotations["kubernetes.io/ingress.class"]),
 		annotations: i.Annotations}
-	backends := []backend{i.Spec.DefaultBackend}
+	backends := []backend{i.Spec.DefaultBackend, i.Spec.Backend}
 	for _, rule := range i.Spec.Rules {
 		for _, path := range rule.HTTP.Paths {
 			backends = append(backends, path.Backend)
 		}
 	}
 	for _, b := range backends {
-		if b.Service.Name != "" {
-			own.services = append(own.services, b.Service.Name)
+		if name := cmp.Or(b.Service.Name, b.ServiceName); name != "" {
+			own.services = append(own.services, name)
 		}
 	}
 	f.list = append(f.list, own)
