@@ -41,7 +41,8 @@ export function createEditor(host, changed) {
     };
   };
   const extensions = [
-    basicSetup, EditorState.languageData.of(() => [{autocomplete: complete}]), EditorView.lineWrapping, lintGutter(), theme, syntaxHighlighting(colors),
+    basicSetup, EditorState.languageData.of(() => [{autocomplete: complete}]),
+    EditorView.lineWrapping, lintGutter(), theme, syntaxHighlighting(colors),
     EditorView.contentAttributes.of({'aria-label': 'Text of the file'}),
     EditorView.updateListener.of(update => {
       if (update.docChanged && !quiet) changed(update.state.doc.toString());

@@ -4,7 +4,9 @@ export function fieldsAt(schema, [kind, ...keys]) {
   const rule = schema.allOf.find(rule => parts(schema, rule.if).some(part => part.properties?.kind?.const === kind));
   let fields = fieldsOf(schema, rule?.then);
   for (const key of keys) fields = fieldsOf(schema, fields.get(key));
-  return [...fields].map(([label, node]) => ({label, info: parts(schema, node).find(part => part.description)?.description}));
+  return [...fields].map(([label, node]) => {
+    return {label, info: parts(schema, node).find(part => part.description)?.description};
+  });
 }
 
 // fieldsOf returns the fields of an object, or of the items of a list.

@@ -58,7 +58,8 @@ var kinds = []struct {
 	{name: "preStop sleep 2", container: "lifecycle: {preStop: {sleep: {seconds: 2}}}"},
 	{name: "Recreate", spec: "strategy: {type: Recreate}"},
 	{name: "50 connections", connections: 50},
-	{name: "50 connections, preStop sleep 2", container: "lifecycle: {preStop: {sleep: {seconds: 2}}}", connections: 50},
+	{name: "50 connections, preStop sleep 2", container: "lifecycle: {preStop: {sleep: {seconds: 2}}}",
+		connections: 50},
 }
 
 // deployment is the manifest of a kind, for both worlds.

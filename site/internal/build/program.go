@@ -34,7 +34,8 @@ func Program(root string) ([]byte, error) {
 	to := filepath.Join(dir, "probesim.wasm")
 	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-tags=nethttpomithttp2",
 		"-o", to}, flags...)
-	for _, packages := range []string{"k8s.io/...", "net/...", "crypto/..."} { // seldom called: inlining only adds to them
+	// seldom called: inlining only adds to them
+	for _, packages := range []string{"k8s.io/...", "net/...", "crypto/..."} {
 		args = append(args, "-gcflags="+packages+"=-l")
 	}
 	cmd := exec.Command("go", append(args, "./cmd/probesim")...)
