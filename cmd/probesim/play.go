@@ -235,6 +235,7 @@ func describe(p *play.Play, c *play.Cluster) []string {
 		for _, w := range r.Plan.Scenario.Workloads {
 			pods += w.Replicas
 		}
+		pods += len(r.Plan.Streams()) // their clients
 	}
 	namespace := "namespace " + p.Namespace
 	if p.Own() {

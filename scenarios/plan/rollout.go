@@ -274,6 +274,13 @@ func (p *Plan) ControlPlane() *node.ControlPlane {
 			}
 		}
 	}
+	control.Traffic = p.Streams()
+	return control
+}
+
+// Streams returns the streams of requests of a run, as spec.traffic has them.
+func (p *Plan) Streams() (list []traffic.Entry) {
+	s := p.Scenario
 	for _, t := range s.Spec.Traffic {
 		service := s.Service(t.Service)
 		entry := traffic.Entry{Service: service.Key(), Router: t.Router, Rate: float64(t.RPS), Container: t.Container}
@@ -283,7 +290,7 @@ func (p *Plan) ControlPlane() *node.ControlPlane {
 		if t.Connections != nil {
 			entry.Connections = *t.Connections
 		}
-		control.Traffic = append(control.Traffic, entry)
+		list = append(list, entry)
 	}
-	return control
+	return list
 }

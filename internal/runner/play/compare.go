@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
+	"probesim.dev/trace/traffic"
 )
 
 // Lag is how much later than on the node something can be seen: an event takes some milliseconds to
@@ -160,9 +162,44 @@ type Comparison struct {
 	Times       int // number of milestones
 	Within      int // number of them whose time a simulated run has
 	Differences []Difference
+	Losses      []Loss
 	// Late is by how much the pods were created later than asked for, or the players began later
 	// than the events about them say: by this much, times may be later.
 	Late time.Duration
+}
+
+// Loss is how many requests to a Service a played run has lost, and how many simulated ones lose.
+type Loss struct {
+	Service            string
+	Lost, Fewest, Most float64
+}
+
+// String describes the loss for people.
+func (l Loss) String() string {
+	return fmt.Sprintf("%.0f requests to %s lost, %.0f to %.0f in simulated runs", l.Lost, trace.PodName(l.Service),
+		l.Fewest, l.Most)
+}
+
+// lostOf returns how many requests to a Service a run loses.
+func lostOf(service string, records []trace.Record, end virtual.Time) (sum float64) {
+	for _, l := range trace.Losses(records, end) {
+		if records[l.First].Object.Name == "Service "+service {
+			sum += l.Lost
+		}
+	}
+	return sum
+}
+
+// compareLosses compares what is lost of the requests to each Service.
+func (c *Comparison) compareLosses(real *simulate.Result, runs [][]trace.Record, streams []traffic.Entry) {
+	for _, s := range streams {
+		l := Loss{Service: s.Service, Lost: lostOf(s.Service, real.Records, real.End), Fewest: math.Inf(1)}
+		for _, records := range runs {
+			lost := lostOf(s.Service, records, real.End)
+			l.Fewest, l.Most = min(l.Fewest, lost), max(l.Most, lost)
+		}
+		c.Losses = append(c.Losses, l)
+	}
 }
 
 // String is the answer in one line.
@@ -183,6 +220,9 @@ func (c *Comparison) String() string {
 			}
 		}
 		text += "; " + worst.String()
+	}
+	for _, l := range c.Losses {
+		text += "; " + l.String()
 	}
 	return text
 }
@@ -304,7 +344,9 @@ func (r *Run) Compare(ctx context.Context, seeds int, node Node, set string) (*C
 	if err != nil {
 		return nil, err
 	}
-	return compare(r.Result.Records, r.Result.End, runs), nil
+	c := compare(r.Result.Records, r.Result.End, runs)
+	c.compareLosses(r.Result, runs, r.Plan.Streams())
+	return c, nil
 }
 
 // usualAge is the age of a kubelet of which nothing is known. An older one does nothing else: only

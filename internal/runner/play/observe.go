@@ -25,7 +25,7 @@ import (
 
 // pod is a played pod, as far as it was observed.
 type pod struct {
-	key        string // namespace/name in the trace
+	key        string // namespace/name in the trace; empty: it sends requests
 	name       string // on the cluster
 	gone       chan struct{}
 	last       *v1.Pod
@@ -121,6 +121,11 @@ func (w *world) seePod(at virtual.Time, t watch.EventType, o *v1.Pod) {
 			return
 		}
 		w.pods[o.Name] = p
+	}
+	if p.key == "" {
+		p.last = o
+		w.refuses(p)
+		return
 	}
 	if p.last == nil {
 		added := trace.Record{Kind: trace.PodAdded, Pod: p.key}
@@ -318,6 +323,10 @@ func (w *world) fromPlayer(p *pod, name string, number int, r trace.Record) {
 		return
 	}
 	c.lines[r.Instance] = number
+	if p.key == "" {
+		w.fromClient(r)
+		return
+	}
 	r.Pod, r.Container, r.Cause = p.key, name, 0
 	switch r.Kind {
 	case trace.ContainerExited:
@@ -328,6 +337,18 @@ func (w *world) fromPlayer(p *pod, name string, number int, r trace.Record) {
 	case trace.ContainerStopping:
 		r.GraceSeconds = p.grace()
 	}
+	w.recordAt(r.T, r)
+}
+
+// fromClient adds what a client tells of its requests. It knows the pod that answered by its name
+// on the cluster.
+func (w *world) fromClient(r trace.Record) {
+	for i := range r.Object.Endpoints {
+		if p := w.pods[r.Object.Endpoints[i].Pod]; p != nil {
+			r.Object.Endpoints[i].Pod = p.key
+		}
+	}
+	r.Container = ""
 	w.recordAt(r.T, r)
 }
 

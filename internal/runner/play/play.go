@@ -152,6 +152,13 @@ func (r *Run) objects() (list []object, err error) {
 	for _, s := range r.Plan.Scenario.Services {
 		list = append(list, r.stage.Service(s.Object))
 	}
+	for i := range r.Plan.Streams() {
+		client, err := r.stage.Client(i+1, "")
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, client)
+	}
 	for _, planned := range r.Plan.Pods() {
 		pod, err := r.stage.Pod(planned.Pod)
 		if err != nil {
@@ -260,7 +267,10 @@ func (r *Run) play(ctx context.Context, w *world) {
 	end := min(w.now(), r.Until)
 	w.run(r.Until.Add(logLag)) // for what is on its way
 	records := slices.DeleteFunc(inOrder(w.records), func(rec trace.Record) bool { return rec.T > end })
-	var err error
+	records, err := withTraffic(records, r.Plan.Streams())
+	if err != nil {
+		w.fail(err)
+	}
 	if ctx.Err() != nil {
 		err = simulate.ErrInterrupted
 	}

@@ -16,6 +16,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"probesim.dev/internal/runner/play/manifest"
 	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/scenarios/plan"
 	"probesim.dev/sim/virtual"
@@ -56,9 +57,13 @@ func runWeb(s *fakeServer, pod map[string]any) {
 
 // newPlay prepares a play of the scenario web.
 func newPlay(t *testing.T, c *Cluster, namespace string) *Play {
+	return newPlayOf(t, c, namespace, web)
+}
+
+func newPlayOf(t *testing.T, c *Cluster, namespace, scenario string) *Play {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "s.yaml")
-	if err := os.WriteFile(file, []byte(web), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(scenario), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p, err := New(c, Options{Image: "probesim:dev", Namespace: namespace}, []*plan.Plan{planOf(t, file)}, 0)
@@ -285,4 +290,81 @@ func TestLeftovers(t *testing.T) {
 			t.Errorf("%d objects are left", len(s.objects))
 		}
 	})
+}
+
+// requests is a Deployment with requests.
+const requests = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: "web:1"}]}}
+---
+apiVersion: probesim.dev/v1alpha1
+kind: Scenario
+metadata: {name: s}
+spec:
+  duration: 30s
+  controlPlane: {}
+  pods: [{name: web}]
+  services: [{name: web}]
+  traffic: [{service: web, rps: 10}]
+  steps: [{at: 20s, rollout: {workload: web, restart: true}}]
+  expect:
+  - {within: 0s..30s, service: web, lost: 5}
+`
+
+// TestRequests checks which losses of clients count: those since the first answer, or since the
+// first change of a Deployment, or all if there is neither. Clients that tell nothing are an error.
+func TestRequests(t *testing.T) {
+	of := func(at time.Duration, kind trace.Kind, lost float64) trace.Record {
+		return trace.Record{T: virtual.At(at), Kind: kind, Object: &trace.Object{Name: "Service default/web",
+			Loss: &trace.Loss{Rate: 10, One: 1, Of: 1, Lost: lost}}}
+	}
+	loss := func(at time.Duration, lost float64) []trace.Record {
+		ended := of(at, trace.LossEnded, lost)
+		ended.Took = time.Second
+		return []trace.Record{of(at-time.Second, trace.LossStarted, 0), ended}
+	}
+	early, late := loss(3*time.Second, 7), loss(25*time.Second, 5)
+	answered := trace.Record{T: virtual.At(4 * time.Second), Kind: trace.RoutesChanged,
+		Object: &trace.Object{Name: "Service default/web"}}
+	for _, test := range []struct {
+		name  string
+		tells []trace.Record
+		lost  float64 // less than 0: an error
+	}{
+		{"answered at 4 s", slices.Concat(early, []trace.Record{answered}, late), 5},
+		{"never answered", slices.Concat(early, late), 5},
+		{"nothing told", nil, -1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newFakeServer(t)
+			s.onCreate = func(s *fakeServer, pod map[string]any) {
+				for _, r := range test.tells {
+					s.line(pod, manifest.ClientContainer, r)
+				}
+			}
+			p := newPlayOf(t, s.cluster(t), "", requests)
+			err := p.Play(t.Context())
+			if test.lost < 0 {
+				if err == nil || !strings.Contains(err.Error(), "have sent no request") {
+					t.Errorf("%s: %v", test.name, err)
+				}
+				return
+			}
+			r := p.Runs[0].Result
+			lost := lostOf("default/web", r.Records, r.End)
+			if err != nil || lost != test.lost || r.Results[0].Outcome != expect.Held {
+				t.Errorf("%s: %v, %+v", test.name, err, r.Records)
+			}
+			c := &Comparison{}
+			c.compareLosses(r, [][]trace.Record{early, late}, p.Runs[0].Plan.Streams())
+			want := "5 requests to web lost, 5 to 7 in simulated runs"
+			if got := c.Losses[0].String(); got != want {
+				t.Errorf("%s: %s, want %s", test.name, got, want)
+			}
+		})
+	}
 }

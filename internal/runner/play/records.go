@@ -2,6 +2,7 @@ package play
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"probesim.dev/kubelet"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
+	"probesim.dev/trace/traffic"
 )
 
 // inOrder returns the records of a run in the order of their times, which the records of players
@@ -123,4 +125,36 @@ func failedProbe(e *trace.Record) (trace.Probe, trace.Result, string) {
 		result = trace.Warning
 	}
 	return trace.Probe(strings.ToLower(name)), result, message
+}
+
+// withTraffic returns the records without the losses before the requests to a Service count: they
+// do from the first answer on, or the first change of a Deployment (trace/traffic.Entry). A client
+// that tells of no request is an error, since nothing was measured then.
+func withTraffic(records []trace.Record, streams []traffic.Entry) ([]trace.Record, error) {
+	for _, s := range streams {
+		of := func(r *trace.Record) bool { return r.Object != nil && r.Object.Name == "Service "+s.Service }
+		began, told := virtual.Max, false
+		for i := range records {
+			switch r := &records[i]; r.Kind {
+			case trace.RoutesChanged, trace.LossEnded:
+				if told = told || of(r); of(r) && r.Kind == trace.RoutesChanged {
+					began = min(began, r.T)
+				}
+			case trace.Step:
+				if r.Reason == trace.RolloutStep {
+					began = min(began, r.T)
+				}
+			}
+		}
+		if !told {
+			return records, Unexpected{fmt.Sprintf("the clients of Service %s have sent no request", s.Service)}
+		}
+		if began == virtual.Max {
+			continue // nothing has ever answered: all requests are lost
+		}
+		records = slices.DeleteFunc(records, func(r trace.Record) bool {
+			return (r.Kind == trace.LossStarted || r.Kind == trace.LossEnded) && of(&r) && r.T.Add(-r.Took) < began
+		})
+	}
+	return records, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"time"
 
@@ -295,7 +296,27 @@ func (w *world) replace(of *workload, next *appsv1.Deployment, step int, namespa
 func (w *world) AddService(s *v1.Service) error {
 	played := w.stage.Service(s)
 	played.Namespace = w.namespace
-	return w.failure("create Service", s.Name, w.cluster.create(w.ctx, w.namespace, played))
+	if err := w.cluster.create(w.ctx, w.namespace, played); err != nil {
+		return w.failure("create Service", s.Name, err)
+	}
+	address := net.JoinHostPort(played.Spec.ClusterIP, fmt.Sprint(played.Spec.Ports[0].Port))
+	for i, e := range w.plan.Streams() {
+		if e.Service != s.Namespace+"/"+s.Name {
+			continue
+		}
+		client, err := w.stage.Client(i+1, address)
+		if err != nil {
+			return err
+		}
+		p := newPod("", client.Name)
+		w.pods[client.Name] = p
+		client.Namespace = w.namespace
+		if err := w.cluster.create(w.ctx, w.namespace, client); err != nil {
+			return w.failure("create Pod", client.Name, err)
+		}
+		go w.readLogs(p, manifest.ClientContainer, false)
+	}
+	return nil
 }
 
 // A rule that waits for a moment is refused, but moments occur.

@@ -158,7 +158,11 @@ func TestPart(t *testing.T) {
 		if err != nil || container != "app" {
 			t.Fatal(container, err)
 		}
-		planned, err := read.Planned()
+		run, err := read.Plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		planned, err := read.Planned(run)
 		if err != nil || planned.Pod.Name != want || len(planned.Program.Containers["app"].Program.Rules) != 1 {
 			t.Errorf("the pod of %s is %+v, %v", pod, planned, err)
 		}
@@ -166,7 +170,11 @@ func TestPart(t *testing.T) {
 	part := &Part{Files: files, File: "everything.yaml", Run: "everything", Version: "v1.37", Pod: "default/web",
 		Set: 2, Step: 1}
 	t.Setenv(envPod, "pabc-1-web-5d4f-x7z")
-	planned, err := part.Planned()
+	run, err := part.Plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned, err := part.Planned(run)
 	if err != nil || planned.Program.Name != "pabc-1-web-5d4f-x7z" || planned.Program.Workload != "web-2" ||
 		len(planned.Program.Containers["app"].Program.Rules) != 2 {
 		t.Errorf("the pod of the Deployment is %+v, %v", planned, err)

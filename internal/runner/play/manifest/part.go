@@ -46,6 +46,10 @@ type Part struct {
 	// that gives its programs; 0: the programs of the scenario.
 	Set  int `json:"set,omitempty"`
 	Step int `json:"step,omitempty"`
+	// Stream is the number of an entry of spec.traffic, from 1, whose requests the container sends
+	// to Address; 0: it plays a program.
+	Stream  int    `json:"stream,omitempty"`
+	Address string `json:"address,omitempty"`
 }
 
 // FileOf returns the name of the file of a scenario among the files of a Part.
@@ -100,8 +104,8 @@ func ReadPart() (p *Part, container string, err error) {
 	return p, os.Getenv(envContainer), json.Unmarshal(data, p)
 }
 
-// Planned returns the pod of the part: its name in the scenario, its manifest and its programs.
-func (p *Part) Planned() (*plan.PlannedPod, error) {
+// Plan returns the run of the part.
+func (p *Part) Plan() (*plan.Plan, error) {
 	all, err := scenarios.LoadBytes(p.File, p.Files[p.File], func(name string) ([]byte, error) {
 		data, known := p.Files[name]
 		if !known {
@@ -116,7 +120,12 @@ func (p *Part) Planned() (*plan.PlannedPod, error) {
 	if i < 0 {
 		return nil, fmt.Errorf("there is no scenario %s", p.Run)
 	}
-	run := all[i].Plan(p.Version, p.Seed)
+	return all[i].Plan(p.Version, p.Seed), nil
+}
+
+// Planned returns the pod of the part in its run: its name in the scenario, its manifest and its
+// programs.
+func (p *Part) Planned(run *plan.Plan) (*plan.PlannedPod, error) {
 	if p.Set > 0 {
 		return p.controlled(run)
 	}

@@ -253,10 +253,13 @@ type Port struct {
 // root can listen on.
 const firstFree, privileged = 20000, 1024
 
+// ServicePort is the port on which the program of a pod serves the requests to its Service.
+const ServicePort = firstFree - 1
+
 // assignPorts gives each probe and hook of a pod a port, sets it in the pod, and returns the ports
 // by container.
 func assignPorts(spec *v1.PodSpec) map[string][]Port {
-	used, next, ports := map[int32]bool{}, int32(firstFree), map[string][]Port{}
+	used, next, ports := map[int32]bool{ServicePort: true}, int32(firstFree), map[string][]Port{}
 	for c := range podutil.Containers(spec) {
 		named := map[string]int32{}
 		for _, p := range c.Ports {
@@ -344,8 +347,21 @@ func (s *Stage) Service(of *v1.Service) *v1.Service {
 		Spec: v1.ServiceSpec{Selector: s.labelsOf(of.Spec.Selector),
 			PublishNotReadyAddresses: of.Spec.PublishNotReadyAddresses}}
 	for _, p := range of.Spec.Ports {
-		p.NodePort = 0
+		p.NodePort, p.TargetPort = 0, intstr.FromInt32(ServicePort)
 		service.Spec.Ports = append(service.Spec.Ports, p)
 	}
 	return service
 }
+
+// Client returns a pod that sends the requests of an entry of spec.traffic, from 1, to an address.
+func (s *Stage) Client(stream int, address string) (*v1.Pod, error) {
+	name := fmt.Sprintf("%d-client", stream)
+	part := *s
+	part.Part.Stream, part.Part.Address = stream, address
+	return part.Pod(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1.PodSpec{
+		RestartPolicy: v1.RestartPolicyNever, Containers: []v1.Container{{Name: ClientContainer}},
+		TerminationGracePeriodSeconds: new(int64)}})
+}
+
+// ClientContainer is the name of the container of a client.
+const ClientContainer = "client"

@@ -58,8 +58,8 @@ func Refuse(p *plan.Plan) strict.Errors {
 	if s.Spec.Kubelet.Allocatable != nil {
 		r.add(s.Pos, "spec.kubelet.allocatable", "cannot be played: the nodes of a cluster have their own size")
 	}
-	for _, t := range s.Spec.Traffic {
-		r.add(t.Pos, "spec.traffic", "cannot be played yet: play sends no requests")
+	for i := range s.Spec.Traffic {
+		r.traffic(&s.Spec.Traffic[i], s.Workloads)
 	}
 	for _, w := range s.Workloads {
 		r.workload(w)
@@ -82,6 +82,23 @@ type refusal struct{ list strict.Errors }
 
 func (r *refusal) add(at strict.Pos, path, text string, args ...any) {
 	r.list = append(r.list, strict.Error{Pos: at, Path: path, Message: fmt.Sprintf(text, args...)})
+}
+
+// mostRequests is how many requests a second a client can send with the resources that it has.
+const mostRequests = 500
+
+func (r *refusal) traffic(t *format.Traffic, workloads []*plan.Workload) {
+	switch {
+	case t.Router != format.KubeProxy:
+		r.add(t.Pos, "spec.traffic", "cannot be played: a cluster has kube-proxy, and no router %s", t.Router)
+	case t.RPS > mostRequests:
+		r.add(t.Pos, "spec.traffic.rps", "cannot be played: a client can send %d requests a second", mostRequests)
+	case t.Container == "" && slices.ContainsFunc(workloads, func(w *plan.Workload) bool {
+		return len(w.Pod.Spec.Containers) > 1
+	}):
+		r.add(t.Pos, "spec.traffic", "cannot be played: a pod has several containers; say which one serves, with "+
+			"container")
+	}
 }
 
 func (r *refusal) workload(w *plan.Workload) {

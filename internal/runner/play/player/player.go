@@ -33,6 +33,7 @@ type player struct {
 	id        string // of the container in the runtime
 	instance  int
 	ports     []*port
+	service   service
 	calls     chan func(now virtual.Time)
 }
 
@@ -55,7 +56,19 @@ func Main(args []string) int {
 
 // play runs until the program exits, which ends the process.
 func play(part *manifest.Part, container string) error {
-	planned, err := part.Planned()
+	run, err := part.Plan()
+	if err != nil {
+		return err
+	}
+	// a reading of the wall clock from now on counts by the monotonic clock
+	began := time.Now()
+	zero := began.Add(-time.Duration(began.UnixNano() - part.Zero.UnixNano()))
+	now := func() virtual.Time { return virtual.At(time.Since(zero)) }
+	streams := run.Streams()
+	if part.Stream > 0 {
+		sendRequests(streams[part.Stream-1], part.Address, now, os.Stdout)
+	}
+	planned, err := part.Planned(run)
 	if err != nil {
 		return err
 	}
@@ -63,11 +76,9 @@ func play(part *manifest.Part, container string) error {
 	if err != nil {
 		return err
 	}
-	// a reading of the wall clock from now on counts by the monotonic clock
-	began := time.Now()
-	zero := began.Add(-time.Duration(began.UnixNano() - part.Zero.UnixNano()))
 	p := newPlayer(planned, container, instance, part.Seed)
-	p.now, p.log, p.exit = func() virtual.Time { return virtual.At(time.Since(zero)) }, os.Stdout, os.Exit
+	p.now, p.log, p.exit = now, os.Stdout, os.Exit
+	p.service.serve(streams, container)
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGUSR1,
 		syscall.SIGUSR2)
@@ -128,6 +139,9 @@ func (p *player) loop(signals <-chan os.Signal) {
 		for _, port := range p.ports {
 			wake = min(wake, port.update(p.now()))
 		}
+		if p.service.update() != nil {
+			wake = min(wake, p.now().Add(10*time.Millisecond))
+		}
 		timer := time.NewTimer(min(max(0, wake.Sub(p.now())), time.Hour))
 		select {
 		case call := <-p.calls:
@@ -144,6 +158,7 @@ func (p *player) loop(signals <-chan os.Signal) {
 func (p *player) stop(s os.Signal) {
 	now := p.now()
 	r := trace.Record{T: now, Kind: trace.ContainerStopping}
+	p.service.stops = true
 	if s != syscall.SIGTERM {
 		r.Message = s.String()
 	}
@@ -221,7 +236,10 @@ func resultOf(op *fakeruntime.Op) (trace.Result, string) {
 // record gets the records of the runtime. The end of the program is the end of the process.
 func (p *player) record(r trace.Record) int64 {
 	switch r.Kind {
-	case trace.ContainerStarted, trace.Behavior:
+	case trace.ContainerStarted, trace.ListenerChanged:
+		p.service.listens = r.Reason != "closed"
+		p.write(r)
+	case trace.Behavior:
 		p.write(r)
 	case trace.ContainerExited:
 		p.write(r)

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"probesim.dev/internal/runner/play/manifest"
+	"probesim.dev/scenarios/plan"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -73,6 +74,20 @@ func (l *log) records(t *testing.T) []trace.Record {
 	return records
 }
 
+// plannedOf returns the pod of a part.
+func plannedOf(t *testing.T, part *manifest.Part) *plan.PlannedPod {
+	t.Helper()
+	run, err := part.Plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned, err := part.Planned(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return planned
+}
+
 // start starts a player of a program, with the liveness probe of a text, and returns its log, the
 // channels of its signals and its exit.
 func start(t *testing.T, liveness, rules string) (p *player, l *log, signals chan os.Signal, exited chan int) {
@@ -80,10 +95,7 @@ func start(t *testing.T, liveness, rules string) (p *player, l *log, signals cha
 	text := strings.NewReplacer("LIVENESS", liveness, "PORT", fmt.Sprint(freePort(t)), "RULES", rules).Replace(played)
 	part := &manifest.Part{Files: map[string][]byte{"s.yaml": []byte(text)}, File: "s.yaml", Run: "s", Version: "v1.37",
 		Pod: "default/web"}
-	planned, err := part.Planned()
-	if err != nil {
-		t.Fatal(err)
-	}
+	planned := plannedOf(t, part)
 	began := time.Now()
 	p = newPlayer(planned, "app", 2, nil)
 	l, signals, exited = &log{}, make(chan os.Signal), make(chan int, 1)
@@ -267,10 +279,7 @@ func TestCallerGivesUp(t *testing.T) {
 func TestSignal(t *testing.T) {
 	part := &manifest.Part{Files: map[string][]byte{"s.yaml": []byte(stops)}, File: "s.yaml", Run: "s",
 		Version: "v1.37", Pod: "default/web"}
-	planned, err := part.Planned()
-	if err != nil {
-		t.Fatal(err)
-	}
+	planned := plannedOf(t, part)
 	synctest.Test(t, func(t *testing.T) {
 		began, exited := time.Now(), make(chan int, 1)
 		p := newPlayer(planned, "app", 0, nil)
