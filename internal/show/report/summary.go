@@ -295,23 +295,18 @@ func (t *tally) broken(b *document.Body, last *tally) {
 
 // statistic is a row of the statistics of a pod or container.
 type statistic struct {
-	Label, Key string // for people, for programs
+	summary.Kind
 	*summary.Distribution
-	Times bool // values are times in nanoseconds, not numbers
 }
 
 // rowsOf returns the statistics of a pod or container that have values.
-func rowsOf(s *summary.Statistics) []statistic {
-	return slices.DeleteFunc(allRows(s), func(r statistic) bool { return r.Count() == 0 })
-}
-
-func allRows(s *summary.Statistics) []statistic {
-	return []statistic{
-		{"restarts", "restarts", &s.Restarts, false}, {"time to Ready", "timeToReady", &s.ToReady, true},
-		{"not Ready afterwards", "notReady", &s.Unready, true}, {"longest outage", "longestOutage", &s.Outage, true},
-		{"rollout took", "rolloutTook", &s.Took, true}, {"fewest Ready", "fewestReady", &s.Fewest, false},
-		{"lost requests", "lostRequests", &s.Lost, false},
+func rowsOf(s *summary.Statistics) (rows []statistic) {
+	for i, d := range s.Distributions() {
+		if d.Count() > 0 {
+			rows = append(rows, statistic{summary.Kinds[i], d})
+		}
 	}
+	return rows
 }
 
 // table adds the table of the statistics of a case, if there are any.
@@ -436,7 +431,7 @@ func (r *statistic) style(v int64) document.Style {
 
 // Text formats a value for people.
 func (r *statistic) Text(v int64) string {
-	if !r.Times {
+	if !r.IsTime {
 		return fmt.Sprint(v)
 	}
 	return Span(time.Duration(v))
