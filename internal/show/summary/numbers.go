@@ -2,6 +2,7 @@ package summary
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"time"
 
@@ -49,6 +50,22 @@ var Kinds = []Kind{
 	{"restarts", "restarts", false}, {"timeToReady", "time to Ready", true}, {"notReady", "not Ready afterwards", true},
 	{"longestOutage", "longest outage", true}, {"rolloutTook", "rollout took", true},
 	{"fewestReady", "fewest Ready", false}, {"lostRequests", "lost requests", false},
+}
+
+// Text formats a number for people.
+func (k Kind) Text(v int64) string {
+	if k.IsTime {
+		return Span(time.Duration(v))
+	}
+	return fmt.Sprint(v)
+}
+
+// Span formats a time for people, in the notation of all times of a trace.
+func Span(d time.Duration) string {
+	if d == Never {
+		return "never"
+	}
+	return trace.FormatTime(virtual.At(d))
 }
 
 // Values returns the number of each of Kinds, or nil if there is none. Only a pod that became Ready
