@@ -228,10 +228,10 @@ func (r *Run) PartsFrom(written *Run) string {
 		end = written.Records[n-1].T
 	}
 	d := diff.Compare(diff.Run{Records: written.Records, End: end}, diff.Run{Records: r.Records, End: end})
-	if d.Same() {
+	if d.Same {
 		return ""
 	}
-	text := "parts from the run as written at " + trace.FormatTime(d.First)
+	text := "parts from the run as written at " + trace.FormatTime(*d.First)
 	for _, side := range []struct {
 		of   diff.Side
 		word string

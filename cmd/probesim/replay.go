@@ -140,14 +140,14 @@ func compareWitnesses(cmd *cobra.Command, paths []string, o runOptions) error {
 			return fmt.Errorf("%s is about scenario %s, and %s about %s: two witnesses must be about the same one",
 				printable.Text(paths[0]), printable.Text(d.Scenario), printable.Text(path), printable.Text(w.Scenario))
 		}
-		runs, d.Names = append(runs, diff.Run{Records: run.Records, End: virtual.At(s.Plan.Duration)}),
-			append(d.Names, w.Outcome)
+		d.Names = append(d.Names, w.Outcome)
+		runs = append(runs, diff.Run{Name: w.Outcome, Records: run.Records, End: virtual.At(s.Plan.Duration)})
 	}
 	d.Pairs, d.Changed = []*diff.Difference{diff.Compare(runs[0], runs[1])}, diff.Changed(runs...)
 	d.Replay = "probesim replay " + simulate.Quote(filepath.ToSlash(paths[0])) + " " +
 		simulate.Quote(filepath.ToSlash(paths[1]))
 	w := cmd.OutOrStdout()
-	return report.DiffText(terminal.Safe(w), d, terminal.Options(w))
+	return d.Text(terminal.Safe(w), terminal.Options(w))
 }
 
 // short returns the first digits of a hash.

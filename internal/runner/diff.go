@@ -15,7 +15,6 @@ import (
 	"probesim.dev/internal/runner/terminal"
 	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/internal/show/diff"
-	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
@@ -25,7 +24,6 @@ import (
 // Comparison holds the runs of a scenario that differ in their version only.
 type Comparison struct {
 	jobs  []*Job
-	seeds int           // number of comparisons of the scenario
 	until time.Duration // 0: the duration of the scenario
 }
 
@@ -107,7 +105,7 @@ func (s *Selection) bySeed(scenario *scenarios.Scenario) []Comparison {
 	list := make([]Comparison, seeds)
 	for i, plan := range plans {
 		c := &list[i%seeds]
-		c.seeds, c.until = seeds, s.Until
+		c.until = s.Until
 		c.jobs = append(c.jobs, s.job(plan))
 	}
 	return list
@@ -117,7 +115,8 @@ func (s *Selection) bySeed(scenario *scenarios.Scenario) []Comparison {
 func (c Comparison) compare(ctx context.Context, p *Progress) *report.Diff {
 	scenario := c.jobs[0].Plan.Scenario
 	d := &report.Diff{Scenario: scenario.Metadata.Name, File: scenario.File, Line: scenario.Line,
-		Seed: c.jobs[0].Plan.Seed, Names: c.names(), Replay: c.replay()}
+		Seed: c.jobs[0].Plan.Seed, Names: c.names(), Replay: c.replay(),
+		Pairs: []*diff.Difference{}, Changed: []diff.Row{}}
 	var runs []diff.Run
 	for _, j := range c.jobs {
 		d.Notes = append(d.Notes, j.Plan.Notes()...)
@@ -126,7 +125,7 @@ func (c Comparison) compare(ctx context.Context, p *Progress) *report.Diff {
 			d.Err = fmt.Errorf("%s: %w", j.Plan.Version, s.Err)
 			return d
 		}
-		runs = append(runs, diff.Run{Records: s.Records, End: s.End})
+		runs = append(runs, diff.Run{Name: j.Plan.Version, Records: s.Records, End: s.End})
 	}
 	for i := range len(runs) - 1 {
 		d.Pairs = append(d.Pairs, diff.Compare(runs[i], runs[i+1]))
@@ -138,129 +137,54 @@ func (c Comparison) compare(ctx context.Context, p *Progress) *report.Diff {
 // DiffFormats are the values of Options.Format for Diff. Without a value, it is text.
 var DiffFormats = []string{"text", "lines", "json"}
 
-// Diff makes the comparisons and writes them in order. The outcome is Failed if some runs differ.
-// The error is an Interrupted if the context is done before all comparisons are complete, and
-// otherwise about writing.
+// Diff makes the comparisons and writes those that are complete. The outcome is Failed if some runs
+// differ. The error is an Interrupted if the context is done before all comparisons are complete,
+// and otherwise about writing.
 func Diff(ctx context.Context, list []Comparison, o Options) (report.Outcome, error) {
-	out := newDiffOutput(list, o)
-	defer out.progress.Stop()
-	err := pool.InOrder(ctx, len(list), o.Pool, func(ctx context.Context, i int) *report.Diff {
-		return list[i].compare(ctx, out.progress)
-	}, out.emit)
-	out.progress.Stop()
-	if err == nil && o.Format == "json" {
-		err = report.DiffJSON(out.stdout, out.all, out.summaries)
-	}
-	if err == nil {
-		err = out.writeRest()
-	}
-	if err == nil && ctx.Err() != nil && out.done() < len(list) {
-		err = interrupted(ctx, ": %d of %d comparisons completed", out.done(), len(list))
-	}
-	if err != nil {
-		return report.OK, err
-	}
-	return out.summarize()
-}
-
-func newDiffOutput(list []Comparison, o Options) *diffOutput {
 	o.Stdout, o.Stderr = cmp.Or(o.Stdout, io.Discard), cmp.Or(o.Stderr, io.Discard)
 	var jobs []*Job
 	for _, c := range list {
 		jobs = append(jobs, c.jobs...)
 	}
-	o.Format = cmp.Or(o.Format, "text")
-	out := &diffOutput{o: o, stdout: o.Stdout, text: terminal.Options(o.Stdout), pad: pad(jobs), many: len(list) > 1,
-		list: list, compared: map[report.Kind]int{}}
+	progress := NewProgress(o.Stderr, jobs)
+	defer progress.Stop()
+	var all report.Diffs
+	done, invalid := 0, 0
+	_ = pool.InOrder(ctx, len(list), o.Pool, func(ctx context.Context, i int) *report.Diff {
+		return list[i].compare(ctx, progress)
+	}, func(i int, d *report.Diff) error {
+		if len(all.List) < i || errors.Is(d.Err, simulate.ErrInterrupted) {
+			return nil // and none after it counts
+		}
+		all.List = append(all.List, d)
+		done += len(list[i].jobs)
+		progress.Count(done)
+		if isInvalid(d.Err) {
+			invalid++
+		}
+		return nil
+	})
+	progress.Stop()
+	all.Some = len(all.List) < len(list)
+	w, text := o.Stdout, terminal.Options(o.Stdout)
 	if o.Format != "json" {
-		out.stdout = terminal.Safe(out.stdout)
+		w = terminal.Safe(w)
 	}
-	out.progress = NewProgress(o.Stderr, jobs)
-	return out
-}
-
-// diffOutput writes comparisons.
-type diffOutput struct {
-	o        Options
-	stdout   io.Writer
-	text     document.Options
-	pad      int
-	many     bool
-	list     []Comparison
-	progress *Progress
-	all      []*report.Diff // for JSON
-	stopped  bool           // ignore the remaining comparisons
-
-	compared  map[report.Kind]int // numbers of comparisons
-	invalid   int                 // of those that ended early: because of what the files say
-	noted     string              // scenario whose notes have been written
-	summaries []*report.DiffSummary
-}
-
-func (out *diffOutput) emit(i int, d *report.Diff) error {
-	if out.stopped || errors.Is(d.Err, simulate.ErrInterrupted) {
-		out.stopped = true
-		return nil
+	if err := all.Write(w, cmp.Or(o.Format, "text"), text); err != nil {
+		return report.OK, err
 	}
-	out.compared[d.Kind()]++
-	if isInvalid(d.Err) {
-		out.invalid++
+	if all.Some {
+		return report.OK, interrupted(ctx, ": %d of %d comparisons completed", len(all.List), len(list))
 	}
-	out.progress.Done((i + 1) * len(d.Names))
-	defer out.progress.Resume()
-	c := &out.list[i]
-	if c.seeds > 1 {
-		out.add(d)
+	switch of := all.Count(); {
+	case of[report.EndedEarly] > invalid:
+		return report.Broken, nil
+	case invalid > 0:
+		return report.Invalid, nil
+	case of[report.InTiming]+of[report.InBehavior] > 0:
+		return report.Failed, nil
 	}
-	switch {
-	case out.o.Format == "json":
-		out.all = append(out.all, d)
-		return nil
-	case c.seeds > 1 && out.o.Format == "text":
-		if s := out.summaries[len(out.summaries)-1]; s.Seeds.Count() == c.seeds {
-			return s.Write(out.stdout, out.pad, out.text)
-		}
-		return nil
-	case out.many || out.o.Format == "lines" || d.Err != nil:
-		line := *d
-		if scenario := fmt.Sprint(d.File, ":", d.Line); out.noted == scenario {
-			line.Notes = nil // as for the previous seed
-		} else {
-			out.noted = scenario
-		}
-		return report.DiffLine(out.stdout, &line, out.pad, out.text)
-	}
-	return report.DiffText(out.stdout, d, out.text)
-}
-
-// done returns the number of comparisons.
-func (out *diffOutput) done() (n int) {
-	for _, of := range out.compared {
-		n += of
-	}
-	return n
-}
-
-// writeRest writes the summary of a scenario that was interrupted.
-func (out *diffOutput) writeRest() error {
-	n := len(out.summaries)
-	if out.o.Format != "text" || n == 0 || out.done() == len(out.list) {
-		return nil
-	}
-	s, last := out.summaries[n-1], out.list[out.done()-1]
-	if last.seeds == 1 || s.Seeds.Count() == last.seeds {
-		return nil
-	}
-	return s.Write(out.stdout, out.pad, out.text)
-}
-
-// add adds a comparison to the summary of its scenario.
-func (out *diffOutput) add(d *report.Diff) {
-	n := len(out.summaries)
-	if n == 0 || out.summaries[n-1].File != d.File || out.summaries[n-1].Line != d.Line {
-		out.summaries = append(out.summaries, &report.DiffSummary{})
-	}
-	out.summaries[len(out.summaries)-1].Add(d)
+	return report.OK, nil
 }
 
 func (c Comparison) replay() string {
@@ -277,28 +201,4 @@ func (c Comparison) replay() string {
 		text += " --until " + value.Format(c.until)
 	}
 	return text
-}
-
-// summarize writes a summary of several comparisons, and returns the worst outcome.
-func (out *diffOutput) summarize() (report.Outcome, error) {
-	of := out.compared
-	differ := of[report.InTiming] + of[report.InBehavior]
-	if out.many && out.o.Format != "json" {
-		text := fmt.Sprintf("%d compared: %d same, %d differ", out.done(), of[report.NoDifference], differ)
-		if n := of[report.InTiming]; n > 0 {
-			text += fmt.Sprintf(", %d of them in timing only", n)
-		}
-		if _, err := fmt.Fprintln(out.stdout, text); err != nil {
-			return report.OK, err
-		}
-	}
-	switch {
-	case of[report.EndedEarly] > out.invalid:
-		return report.Broken, nil
-	case out.invalid > 0:
-		return report.Invalid, nil
-	case differ > 0:
-		return report.Failed, nil
-	}
-	return report.OK, nil
 }

@@ -109,19 +109,10 @@ func newOutput(jobs []*Job, o Options) *output {
 	}
 	for i, j := range jobs {
 		j.number = i
+		out.pad = max(out.pad, min(utf8.RuneCountInString(j.Plan.Scenario.Metadata.Name), 48))
 	}
-	out.pad = pad(jobs)
 	out.progress = newProgress(out.stderr, jobs, out.format.name != "jsonl") // scripts expect only failures on stderr
 	return out
-}
-
-// pad returns the width of the column with the names of scenarios.
-func pad(jobs []*Job) int {
-	width := 0
-	for _, j := range jobs {
-		width = max(width, min(utf8.RuneCountInString(j.Plan.Scenario.Metadata.Name), 48))
-	}
-	return width
 }
 
 // run runs a job and renders its output. Several goroutines call it.

@@ -52,8 +52,11 @@ func (p *Progress) Virtual() func(virtual.Time) {
 	}
 }
 
+// Count records how many runs are done.
+func (p *Progress) Count(runs int) { p.runs.Store(int64(runs)) }
+
 // Done records how many runs are done, and hides the progress until Resume.
 func (p *Progress) Done(runs int) {
-	p.runs.Store(int64(runs))
+	p.Count(runs)
 	p.Hide()
 }

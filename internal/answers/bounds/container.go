@@ -107,15 +107,6 @@ func (n *node) relistsApart() time.Duration { return relistPeriod + n.lists().Gr
 // pkg/kubelet/pod_workers.go and syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0).
 func (n *node) longestWait() time.Duration { return relistPeriod + 3*n.lists().Greatest }
 
-// lateBy returns the greatest time from a sync without an event until the sync loop takes something
-// that comes after some time. Such syncs and the housekeeping begin at whole seconds of the
-// kubelet's age, or when the other one ends (syncLoopIteration in pkg/kubelet/kubelet.go at
-// v1.37.0).
-func (n *node) lateBy(after time.Duration) time.Duration {
-	lists := n.lists().Greatest
-	return max(after, (after+lists).Truncate(time.Second)+lists)
-}
-
 // Never is the value of an end that nothing reaches: nothing happens, however long the misfortune
 // lasts.
 const Never = value.Never
@@ -130,13 +121,6 @@ const LongestLimit = value.LongestLimit
 // does.
 type Range struct {
 	Least, Greatest time.Duration // or Never
-}
-
-// Time is the range of a time, with its mean over the phases of the event on a node in the middle
-// of the delays. The mean is 0 if more decides, so there is none.
-type Time struct {
-	Range
-	Mean time.Duration
 }
 
 // Or returns the range over the cases of both.
@@ -195,16 +179,6 @@ func greatestTick(after, period time.Duration, start Range) time.Duration {
 		return after + period
 	}
 	return ceil(start.Least+after, period) - start.Least
-}
-
-// firstFrom returns the least time, from a moment on, of a tick. The ticks begin in a range of
-// times.
-func firstFrom(moment, period time.Duration, begin Range) time.Duration {
-	if moment <= begin.Greatest {
-		return max(moment, begin.Least)
-	}
-	periods := (moment - begin.Greatest + period - 1) / period
-	return max(moment, begin.Least+periods*period)
 }
 
 // lastFrom returns the greatest time of the first tick from a moment on. The ticks begin in a range
@@ -336,13 +310,6 @@ func (p *probe) failure(m Misfortune) Range {
 	first, later := max(p.period, p.answered())-1, p.failures-1
 	return Range{later*max(p.period, took.Least) + took.Least, first + later*max(p.period, took.Greatest) +
 		took.Greatest}
-}
-
-// failureAt returns the time from a misfortune that begins at some part of a period, from 0 to 1,
-// before the next run, on a node with fixed latencies.
-func (p *probe) failureAt(part float64, m Misfortune) time.Duration {
-	took := p.tookDuring(m).Least
-	return time.Duration(part*float64(p.period)) + (p.failures-1)*max(p.period, took) + took
 }
 
 // lasts returns how long a misfortune of a healthy container may last without as many failures of

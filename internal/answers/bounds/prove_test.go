@@ -115,13 +115,13 @@ func staysReady(m bounds.Misfortune) figure {
 func untilStopped(m bounds.Misfortune) figure {
 	return figure{Figure: Figure{Misfortune: m, Outcome: Stopped}, name: "until stopped " + string(m),
 		needs: trace.Liveness,
-		of:    func(b *bounds.Container) bounds.Range { return b.UntilStopped(m).Range }}
+		of:    func(b *bounds.Container) bounds.Range { return b.UntilStopped(m) }}
 }
 
 func untilUnready(m bounds.Misfortune) figure {
 	return figure{Figure: Figure{Misfortune: m, Outcome: Unready}, name: "until unready " + string(m),
 		needs: trace.Readiness,
-		of:    func(b *bounds.Container) bounds.Range { return b.UntilUnready(m).Range }}
+		of:    func(b *bounds.Container) bounds.Range { return b.UntilUnready(m) }}
 }
 
 // untilReady is the time from up until ready.

@@ -134,28 +134,23 @@ func (c *Container) UnreadyAtKubeletRestart() time.Duration {
 	return unready
 }
 
-// UntilRecovered returns the time from a hang of a healthy container until its next instance is up
-// and ready, on a node in the middle of the latencies. The program ignores the stop signal while it
-// hangs, and its next instance takes a while to start. The status must show this instance: the
-// kubelet can show the one before as ready for a moment. The time does not take into account that a
-// probe can stop the next instance, nor that the sync that stops this one waits for a relist if
-// another sync has come just before.
+// UntilRecovered returns the greatest time from a hang of a healthy container until its next
+// instance is up and ready, on a node in the middle of the latencies. The program ignores the stop
+// signal while it hangs, and its next instance takes a while to start. The status must show this
+// instance: the kubelet can show the one before as ready for a moment. The time does not take into
+// account that a probe can stop the next instance, nor that the sync that stops this one waits for a
+// relist if another sync has come just before.
 //
 //	hang ──► verdict of the liveness probe ──► hook, grace period, SIGKILL ──► next start
 //	     ──► shown, up ──► probes succeed ──► status
-func (c *Container) UntilRecovered(start time.Duration) Time {
+func (c *Container) UntilRecovered(start time.Duration) time.Duration {
 	m := c.AtMiddle()
 	p := m.liveness
 	if !p.fails(Hang) || p.tooSlow() || !c.restarts() {
-		return Time{Range: never}
+		return Never
 	}
-	again := m.untilKilled().plus(m.node[stopReturn], m.starts()) // from the verdict to the start
-	ready := m.readyAgain(start, p.timeout+again.Least)
-	until := Time{Range: p.failure(Hang).plus(again, ready, m.node.write())}
-	if ready.Greatest-ready.Least < time.Second { // otherwise the phases of the syncs decide
-		until.Mean = p.failureAt(0.5, Hang) + again.Least + ready.middle() + m.node.write().Least
-	}
-	return until
+	again := m.untilKilled().plus(m.node[stopReturn], m.starts()).Greatest // from the verdict to the start
+	return p.failure(Hang).Greatest + again + m.readyAgain(start, p.timeout+again) + m.node.write().Greatest
 }
 
 // untilKilled returns the time from a verdict of the liveness probe until SIGKILL. The program has
@@ -174,22 +169,21 @@ func (c *Container) untilKilled() Range {
 // pkg/kubelet/kuberuntime/kuberuntime_manager.go at v1.37.0).
 const minimumGrace = 2 * time.Second
 
-// readyAgain returns the time from the start of the next instance until the last probe run that it
-// needs has succeeded. The start comes some time after a tick of the liveness probe. The sync loop
-// can take a result late, and the status manager can still be at work. If the kubelet carries over
-// that the container has started, the container can become ready before its startup probe has
-// succeeded.
-func (c *Container) readyAgain(start, afterTick time.Duration) Range {
+// readyAgain returns the greatest time from the start of the next instance until the last probe run
+// that it needs has succeeded. The start comes some time after a tick of the liveness probe. The
+// sync loop can take a result late, and the status manager can still be at work. If the kubelet
+// carries over that the container has started, the container can become ready before its startup
+// probe has succeeded.
+func (c *Container) readyAgain(start, afterTick time.Duration) time.Duration {
 	n := &c.node
 	look := n.lists().Least + n[podSandboxStatus].Least +
 		time.Duration(len(c.pod.Containers)+len(c.pod.InitContainers)+1)*n[containerStatus].Least
 	shown := c.rest(false).plus(Range{look, c.look() + c.relistsLater() + n.lists().Least + n[apiGet].Least})
 	up := Range{max(start, shown.Least), max(start, shown.Greatest)}
-	atOnce := c.readiness == nil || c.readiness.delay == 0
 	carries := c.carriesStart(AfterLivenessKill)
 	// two more follow: for another event of the relist, and for the initial result of the probe
 	syncs := Range{shown.Least, shown.Greatest + 2*n.longestWait()}
-	if c.startup == nil || carries && atOnce && start == 0 {
+	if c.startup == nil || carries && (c.readiness == nil || c.readiness.delay == 0) && start == 0 {
 		return c.succeedsAgain(up, syncs, start > 0)
 	}
 	started := c.startedAgain(up, afterTick)
@@ -197,45 +191,33 @@ func (c *Container) readyAgain(start, afterTick time.Duration) Range {
 		return c.succeedsAgain(started, Range{started.Least, started.Greatest + 2*n.longestWait()}, false)
 	}
 	// the first tick of the startup probe that sees the instance corrects this, and need not count
-	corrected := c.tickAfter(shown, afterTick)
-	started.Greatest = max(started.Greatest, corrected.Greatest+c.startup.period+c.startup.answer.Greatest)
+	corrected := c.tickAfter(shown, afterTick).Greatest + c.startup.period + c.startup.answer.Greatest
+	started.Greatest = max(started.Greatest, corrected)
 	ready := c.succeedsAgain(started, Range{started.Least, started.Greatest + n.lists().Greatest}, false)
-	if early := c.succeedsAgain(up, syncs, true); early.Least <= corrected.Greatest {
-		return ready.Or(early)
-	}
-	return ready
+	return max(ready, c.succeedsAgain(up, syncs, true))
 }
 
-// succeedsAgain returns the time until the readiness probe of the next instance has succeeded as
-// often as it has to, if the program is up from some time on. Syncs from some time on begin its
-// period. If no sync shows that the program is up, it waits for a tick.
-func (c *Container) succeedsAgain(up, syncs Range, waits bool) Range {
-	p := c.readiness
+// succeedsAgain returns the greatest time until the readiness probe of the next instance has
+// succeeded as often as it has to, if the program is up from some time on. Syncs from some time on
+// begin its period. If no sync shows that the program is up, it waits for a tick.
+func (c *Container) succeedsAgain(up, syncs Range, waits bool) time.Duration {
+	p, first := c.readiness, up.Greatest
 	if p == nil {
-		return up
+		return first
 	}
-	first, seconds := up, p.delayed()
-	if seconds.Greatest > up.Least { // the ticks begin with these syncs
-		first = Range{max(up.Least, firstFrom(seconds.Least, p.period, syncs)),
-			max(up.Greatest, lastFrom(seconds.Greatest, p.period, syncs))}
-		if seconds.Least <= syncs.Greatest { // it ends among them
-			first.Least = max(up.Least, seconds.Least)
-		}
+	delayed := p.delayed().Greatest
+	if delayed > up.Least { // the ticks begin with these syncs
+		first = max(first, lastFrom(delayed, p.period, syncs))
 	}
 	if waits {
-		first.Greatest = max(first.Greatest, up.Greatest+p.period)
+		first = max(first, up.Greatest+p.period)
 	}
-	later := p.successes - 1
-	triggered := min(later, 2) // of the later runs, by syncs that follow the first one
-	if p.delay > 0 {
-		triggered = min(later, 1)
-	}
-	most := later * p.period
+	later := (p.successes - 1) * p.period
 	// the first run is that of a sync, and the initial result of the probe leads to another one
-	if later > 0 && seconds.Greatest <= syncs.Least {
-		most -= max(0, p.period-c.node.longestWait())
+	if later > 0 && delayed <= syncs.Least {
+		later -= max(0, p.period-c.node.longestWait())
 	}
-	return first.plus(Range{(later - triggered) * p.period, most}, p.answer)
+	return first + later + p.answer.Greatest
 }
 
 // startedAgain returns the time from the start of the next instance until its startup probe has
@@ -287,16 +269,12 @@ func (c *Container) StaysReady(m Misfortune) Range {
 // UntilStopped returns the time from the misfortune until the container gets the stop signal: the
 // failures of the liveness probe, and the stop with the preStop hook. The sync that stops the
 // container can wait for a relist.
-func (c *Container) UntilStopped(m Misfortune) Time {
+func (c *Container) UntilStopped(m Misfortune) Range {
 	if !c.liveness.fails(m) || c.liveness.tooSlow() {
-		return Time{Range: never}
+		return never
 	}
 	stop := c.preStop(c.spec).plus(c.node[stopContainer])
-	mean := c.AtMiddle()
-	return Time{
-		c.liveness.failure(m).plus(stop, Range{0, c.node.longestWait()}),
-		mean.liveness.failureAt(0.5, m) + mean.preStop(c.spec).Least + mean.node[stopContainer].Least,
-	}
+	return c.liveness.failure(m).plus(stop, Range{0, c.node.longestWait()})
 }
 
 // UntilStopBegins is the least time from the misfortune until the kubelet begins to stop the
@@ -332,23 +310,31 @@ func (c *Container) Tolerates(of trace.Probe) Range {
 // The sync loop writes a failure of the readiness probe into the status, without a sync
 // (syncLoopIteration in pkg/kubelet/kubelet.go at v1.37.0). If the liveness probe stops the
 // container first, the status shows it in the next sync, once a sync has stopped the container and
-// started its next instance.
-func (c *Container) UntilUnready(m Misfortune) Time {
+// started its next instance. From the exit on, runs of the readiness probe fail too.
+func (c *Container) UntilUnready(m Misfortune) Range {
 	if c.readiness == nil {
-		return Time{Range: never}
+		return never
 	}
-	// last is the greatest time until the run of the readiness probe that reaches its threshold
-	// begins
-	until, last := never, Never
+	until := never
 	if c.readiness.fails(m) {
-		until = c.readiness.failure(m)
-		last = until.Greatest - c.readiness.tookDuring(m).Greatest
-		until.Greatest += c.node.lists().Greatest
+		until = c.readiness.failure(m).plus(Range{0, c.node.lists().Greatest})
 	}
-	if c.liveness.fails(m) && !c.liveness.tooSlow() {
-		until = c.untilRestartShown(m, until, last)
+	if !c.liveness.fails(m) || c.liveness.tooSlow() {
+		return until.plus(c.node.write())
 	}
-	return Time{until.plus(c.node.write()), c.AtMiddle().meanUnready(m)}
+	exit := c.liveness.failure(m).plus(c.stops(c.spec), Range{0, c.node.longestWait()})
+	// the sync loop can take the verdict and the event of the start late, since it lists what runs
+	restarted := exit.plus(c.startsAgain(), c.shownAgain()).Greatest + 2*c.node.lists().Greatest
+	switch {
+	case exit.Least >= until.Greatest: // the readiness probe is first
+	case c.scoped() && !c.readiness.fails(m): // the next instance can be ready before a status shows it
+		until.Least = exit.Least
+	case c.losesFailures():
+		until = Range{min(until.Least, exit.Least), restarted}
+	default:
+		until = Range{min(until.Least, exit.Least), min(until.Greatest, restarted)}
+	}
+	return until.plus(c.node.write())
 }
 
 // UntilReadinessFails returns the time from the misfortune of a healthy container until the status
@@ -358,123 +344,6 @@ func (c *Container) UntilReadinessFails(m Misfortune) Range {
 		return never
 	}
 	return c.readiness.failure(m).plus(Range{0, c.node.lists().Greatest}, c.node.write())
-}
-
-// meanUnready returns the mean of UntilUnready over the phases of the misfortune against the
-// readiness probe, on a node with fixed latencies. It is 0 if the liveness probe can stop the
-// container first: the phase of one probe against the other then decides.
-func (c *Container) meanUnready(m Misfortune) time.Duration {
-	switch {
-	case !c.readiness.fails(m):
-		return 0
-	case c.liveness.fails(m) && c.liveness.failure(m).plus(c.stops(c.spec)).Least < c.readiness.failure(m).Greatest:
-		return 0
-	}
-	return c.readiness.failureAt(0.5, m) + c.node.write().Least
-}
-
-// untilRestartShown returns the time until a container is not ready whose liveness probe can stop
-// it before its readiness probe has failed often enough.
-func (c *Container) untilRestartShown(m Misfortune, until Range, last time.Duration) Range {
-	exit := c.liveness.failure(m).plus(c.stops(c.spec), Range{0, c.node.longestWait()})
-	starts, shown := c.startsAgain(), c.shownAgain()
-	until.Least = min(until.Least, exit.Least+starts.Least+shown.Least, c.failureAfterExit(m, exit.Least))
-	switch {
-	case !c.losesFailures():
-		until.Greatest = min(until.Greatest, c.failsByExit(exit, starts, shown, last))
-	case exit.Least < last:
-		if !c.scoped() { // a run that has begun before the exit fails then
-			until.Greatest = min(until.Greatest, exit.Greatest+c.readiness.took()+c.node.lists().Greatest)
-		}
-		until.Greatest = max(until.Greatest, later(last, starts.Greatest+shown.Greatest))
-	}
-	if c.scoped() && !c.readiness.fails(m) { // the next instance can be ready before a status shows it
-		return until
-	}
-	until.Greatest = min(until.Greatest, c.liveness.failure(m).Greatest+c.restartShown(m))
-	return until
-}
-
-// restartShown returns the greatest time from the verdict of the liveness probe until a sync shows
-// the next instance. The sync loop can take the verdict late, since it lists what runs for its
-// housekeeping. Or the sync that stops the container waits for a relist. The next relists then
-// begin a second after the end of the one before (podWorkerLoop in pkg/kubelet/pod_workers.go and
-// Start in pkg/kubelet/pleg/generic.go at v1.37.0).
-func (c *Container) restartShown(m Misfortune) time.Duration {
-	n := &c.node
-	lists, stop, starts := n.lists().Greatest, c.stops(c.spec).Greatest, c.startsAgain().Greatest
-	// The relist before the start can have just listed the container as created, and inspects it.
-	seen := starts + max(lists, c.inspects(false))
-	if c.hooked() { // the relist before can inspect the start during the hook
-		starts += c.rest(false).Greatest
-		seen = starts + c.look()
-	}
-	seen += c.relistsLater()
-	atOnce := lists + stop + seen + c.look()
-	late := n.longestWait() + min(stop+seen, c.relistedBy(stop+starts)) + c.look()
-	// The sync before can be that of the status that shows the container as ready, or one for
-	// another container.
-	if c.liveness.failure(m).Least < n.longestWait() || !c.alone() {
-		return max(late+lists, atOnce)
-	}
-	return max(n.lateBy(late), atOnce)
-}
-
-// relistedBy returns the greatest time from the end of a relist until one begins that finds an
-// instance. The instance starts after some time. The relists before inspect the exit of the
-// instance before, and the container once it is created (reconcilePodRecord in
-// pkg/kubelet/pleg/generic.go at v1.37.0).
-func (c *Container) relistedBy(start time.Duration) time.Duration {
-	lists := c.node.lists()
-	begun := (start + lists.Least) / (relistPeriod + lists.Least) // relists before the start
-	next := begun*c.node.relistsApart() + relistPeriod
-	if begun > 0 {
-		next += c.inspects(false)
-	}
-	if begun > 1 {
-		next += c.inspects(true)
-	}
-	switch {
-	case !c.settings.Profile.PLEGOnDemandRelist:
-		return next
-	case begun == 0:
-		return start
-	}
-	return max(start, next-relistPeriod) // the sync asks for a relist, which begins after one that has begun
-}
-
-// failsByExit returns the greatest time until a status is not ready if a container exits, and runs
-// of the readiness probe fail at once from then on. They do so until the next instance starts,
-// which has the misfortune too. A sync then shows this instance. The last run that the threshold
-// needs begins after some time, and after its number of periods at most if all runs that fail are
-// after the exit.
-func (c *Container) failsByExit(exit, starts, shown Range, last time.Duration) time.Duration {
-	p := c.readiness
-	refused := p.took() + c.node.lists().Greatest
-	afterExit := exit.Greatest + min(starts.Greatest, p.failures*p.period) + max(refused, shown.Greatest)
-	if last == Never {
-		return afterExit
-	}
-	begun := last + refused
-	if last > exit.Least+starts.Least {
-		begun = last + max(refused, shown.Greatest)
-	}
-	return min(afterExit, max(begun, exit.Greatest+refused))
-}
-
-// failureAfterExit returns the least time from a misfortune until the readiness probe has failed as
-// often as its threshold says, if the container exits before. The run that goes on at the exit
-// fails at once, as later ones do, but for those of commands.
-func (c *Container) failureAfterExit(m Misfortune, exit time.Duration) time.Duration {
-	p := c.readiness
-	runs := (p.failures - 1) * p.period
-	switch {
-	case !p.fails(m): // all runs that fail are after the exit
-		return exit + runs
-	case p.Exec != nil:
-		runs = (p.failures - 1) * max(p.period, p.tookDuring(m).Least)
-	}
-	return max(exit, runs)
 }
 
 // losesFailures reports whether runs of the readiness probe that would fail do not count after the

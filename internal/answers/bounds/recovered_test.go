@@ -16,7 +16,7 @@ import (
 func recovered(start time.Duration) figure {
 	f := untilStopped(bounds.Hang)
 	f.name = fmt.Sprintf("recovered, start %v", start)
-	f.of = func(b *bounds.Container) bounds.Range { return b.UntilRecovered(start).Range }
+	f.of = func(b *bounds.Container) bounds.Range { return bounds.Range{Greatest: b.UntilRecovered(start)} }
 	f.draw = func(s *Subject, p *Phases) (Case, bool) {
 		c, ok := f.Draw(s, p)
 		c.Seed, c.Delays, c.Wall = -1, s.Delays, 0

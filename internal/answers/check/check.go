@@ -291,16 +291,12 @@ func (c *Checker) container(found *container) Container {
 		if row.limit {
 			out.Limits = append(out.Limits, Limit{
 				Row: row.id, Text: text, Always: value.Seconds(all.Least), Never: value.Seconds(all.Greatest),
-				Formula: found.formula(row.id, all.Range), Cases: cases,
+				Formula: found.formula(row.id, all), Cases: cases,
 			})
 			continue
 		}
-		t := Time{Row: row.id, Text: text, Best: value.Seconds(all.Least), Worst: value.Seconds(all.Greatest),
-			Formula: found.formula(row.id, all.Range), Cases: cases}
-		if all.Mean > 0 {
-			t.Mean = new(value.Seconds(all.Mean))
-		}
-		out.Times = append(out.Times, t)
+		out.Times = append(out.Times, Time{Row: row.id, Text: text, Best: value.Seconds(all.Least), Worst: value.Seconds(all.Greatest),
+			Formula: found.formula(row.id, all), Cases: cases})
 	}
 	out.Kill = found.kill(out.Limits)
 	c.courses(found, &out)

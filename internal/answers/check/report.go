@@ -117,11 +117,10 @@ type Limit struct {
 
 // Time is a row about how long the kubelet takes.
 type Time struct {
-	Row   RowID          `json:"row"`
-	Text  string         `json:"text"`
-	Best  value.Seconds  `json:"best"`           // bounds.Never, also for Ready, whose best is not known
-	Mean  *value.Seconds `json:"mean,omitempty"` // over the phases of the event, on a node in the middle of the delays
-	Worst value.Seconds  `json:"worst"`
+	Row   RowID         `json:"row"`
+	Text  string        `json:"text"`
+	Best  value.Seconds `json:"best"` // bounds.Never, also for Ready and Recover, whose best is not known
+	Worst value.Seconds `json:"worst"`
 	// Formula says how Worst comes about, with its numbers. It is empty if it never comes.
 	Formula string  `json:"formula,omitempty"`
 	Cases   []Range `json:"cases"`

@@ -132,7 +132,7 @@ func (r *result) brokenFor(id RowID) (p trace.Probe, because string) {
 
 // all returns the range of a row over its cases. It is zero if there is no such row.
 func (r *result) all(id RowID) bounds.Range {
-	return all(r.rows[id]).Range
+	return all(r.rows[id])
 }
 
 // repeats reports whether a row has the value of the row that it is like.
@@ -140,16 +140,13 @@ func (r *result) repeats(id RowID) bool {
 	return id.Like() != "" && (r.all(id).Least-r.all(id.Like()).Least).Abs() < tenth
 }
 
-// all returns the range of some values, and the mean of the last one that has one.
-func all(values []Value) (a Value) {
+// all returns the range over some values.
+func all(values []Value) (a bounds.Range) {
 	for i, v := range values {
 		if i == 0 {
-			a = v
+			a = v.Range
 		}
-		a.Range = a.Or(v.Range)
-		if v.Mean > 0 {
-			a.Mean = v.Mean
-		}
+		a = a.Or(v.Range)
 	}
 	return a
 }

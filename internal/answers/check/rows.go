@@ -75,7 +75,7 @@ var rows = []row{
 		starts(bounds.AfterLivenessKill, bounds.AfterStartupKill, bounds.AfterCrash), asForStart},
 	{Retry, true, "survives a start after a crash of up to", killers, starts(bounds.AfterCrashWhileStarting),
 		asForStart},
-	{Stall, true, "survives a stall of up to", liveness, limit(bounds.Stall, (*bounds.Container).Survives),
+	{Stall, true, "survives a stall of up to", liveness, during(bounds.Stall, (*bounds.Container).Survives),
 		periods("for the last answer in time", trace.Liveness)},
 	{Silence, true, "survives late or no answers for up to", liveness, silence((*bounds.Container).Survives),
 		periods("", trace.Liveness)},
@@ -84,7 +84,7 @@ var rows = []row{
 	{Answer, true, "tolerates answers of up to", killers, answers(trace.Startup, trace.Liveness),
 		words(" = timeoutSeconds")},
 	{Serving, true, "stays in its Service in a stall of up to", readiness,
-		limit(bounds.Stall, (*bounds.Container).StaysReady),
+		during(bounds.Stall, (*bounds.Container).StaysReady),
 		servedUntil(bounds.Stall, periods("for the last answer in time, of the liveness probe", trace.Liveness),
 			periods("for the last answer in time", trace.Readiness))},
 	{ServingSilence, true, "in its Service, late or no answers up to", readiness,
@@ -99,11 +99,11 @@ var rows = []row{
 		words(": the longest start, less the time until the status in the API shows that the container runs")},
 	{Ready, false, "up -> Ready", []trace.Probe{trace.Readiness, trace.Startup}, ready,
 		words(": until a run of each probe succeeds, at a tick or after a sync, and the API has the status")},
-	{Unready, false, "broken -> out of the Service", readiness, after(bounds.Refuse, (*bounds.Container).UntilUnready),
+	{Unready, false, "broken -> out of the Service", readiness, during(bounds.Refuse, (*bounds.Container).UntilUnready),
 		untilUnready(bounds.Refuse, "for the last run and the status")},
-	{HungUnready, false, "hung -> out of the Service", readiness, after(bounds.Hang, (*bounds.Container).UntilUnready),
+	{HungUnready, false, "hung -> out of the Service", readiness, during(bounds.Hang, (*bounds.Container).UntilUnready),
 		untilUnready(bounds.Hang, "for the last run, its timeout and the status")},
-	{Detect, false, "hung -> SIGTERM", liveness, after(bounds.Hang, (*bounds.Container).UntilStopped),
+	{Detect, false, "hung -> SIGTERM", liveness, during(bounds.Hang, (*bounds.Container).UntilStopped),
 		periodsAfter("for the last run, the wait for a relist and the stop", trace.Liveness)},
 	{Recover, false, "hung -> Ready again", liveness, recovers,
 		words(": the failures of the liveness probe, the grace period, the next start and its probes")},
@@ -122,7 +122,6 @@ type Value struct {
 	Case       string // such as "after a crash"; empty if the row has only one
 	Kubernetes string
 	bounds.Range
-	Mean time.Duration // as in bounds.Time
 }
 
 // Values returns the values of a row of a container, one for each case: none if the container does
@@ -153,7 +152,8 @@ func starts(which ...bounds.StartCase) valuesOf {
 	}
 }
 
-func limit(m bounds.Misfortune, of limitOf) valuesOf {
+// during returns the value of a misfortune.
+func during(m bounds.Misfortune, of limitOf) valuesOf {
 	return func(b *bounds.Container, _ time.Duration) []Value {
 		return []Value{{Range: of(b, m)}}
 	}
@@ -215,13 +215,6 @@ func early(b *bounds.Container, start value.Interval) []Value {
 		Range: bounds.Range{Least: max(0, start.Min-ready.Greatest), Greatest: max(0, start.Max-ready.Least)}}}
 }
 
-func after(m bounds.Misfortune, of func(*bounds.Container, bounds.Misfortune) bounds.Time) valuesOf {
-	return func(b *bounds.Container, _ time.Duration) []Value {
-		until := of(b, m)
-		return []Value{{Range: until.Range, Mean: until.Mean}}
-	}
-}
-
 // UpAtOnce is the case of Ready of a program that is up when its container starts.
 const UpAtOnce = "up at once"
 
@@ -233,22 +226,17 @@ func ready(b *bounds.Container, _ time.Duration) []Value {
 	return []Value{value(UpAtOnce, true), value("up later", false)}
 }
 
-// recovers returns the value of Recover. A start that is longer than its limit never ends, or need
+// recovers returns the value of Recover, whose least one is not known. A start that is longer than its limit never ends, or need
 // not.
 func recovers(b *bounds.Container, start time.Duration) []Value {
 	if len(b.StartCases()) <= 2 { // it does not restart
 		return nil
 	}
-	until := b.UntilRecovered(start)
-	if limit := b.Start(bounds.AfterLivenessKill); start > 0 {
-		if start > limit.Least {
-			until.Greatest, until.Mean = bounds.Never, 0
-		}
-		if start > limit.Greatest {
-			until.Least = bounds.Never
-		}
+	until := bounds.Range{Least: bounds.Never, Greatest: b.UntilRecovered(start)}
+	if start > 0 && start > b.Start(bounds.AfterLivenessKill).Least {
+		until.Greatest = bounds.Never
 	}
-	return []Value{{Range: until.Range, Mean: until.Mean}}
+	return []Value{{Range: until}}
 }
 
 // Rows returns all rows, in the order of a report.

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,13 +56,121 @@ func Document(r *Report) *document.Document {
 		d.Text(document.Dim, "No change: "+strings.Join(same, "; "))
 	}
 	for i := range r.Scenarios {
-		scenario(d, &r.Scenarios[i])
+		r.Scenarios[i].addTo(d)
 	}
 	return d
 }
 
+// Headline is the summary of the report for people: how much got better and worse.
+func (r *Report) Headline() string {
+	n := r.count()
+	text := fmt.Sprintf("%d better, %d worse", n.rows[Better], n.rows[Worse])
+	if n.lost > 0 {
+		text = fmt.Sprintf("%s lost, ", printable.Count(n.lost, "probe")) + text
+	}
+	runs := map[Change]int{}
+	for _, s := range r.Scenarios {
+		for i := range s.Numbers {
+			runs[s.Numbers[i].Judge()]++
+		}
+	}
+	if len(r.Scenarios) > 0 {
+		text += fmt.Sprintf("; in runs %d better, %d worse", runs[Better], runs[Worse])
+	}
+	if n.replaced > 0 {
+		text += fmt.Sprintf(", %s replaced", printable.Count(n.replaced, "container"))
+	}
+	if n := len(r.Excluded); n > 0 {
+		text += fmt.Sprintf(", %s excluded", printable.Count(n, "file"))
+	}
+	return text
+}
+
 // Title is the name of a workload for people.
 func (w *Workload) Title() string { return manifests.Title(w.Kind, w.Namespace, w.Name) }
+
+// Heading is the name of a workload, and says whether it is added, removed, or had another name or
+// kind.
+func (w *Workload) Heading() string {
+	was := w.RenamedFrom
+	if w.KindBefore != "" {
+		was = w.was
+	}
+	return w.Title() + heading(w.Change, was, w.Paired)
+}
+
+// HeadingOf is the name of a container and of its workload, and says whether they are added,
+// removed, or had another name or kind.
+func (w *Workload) HeadingOf(c *Container) string {
+	name := w.Title()
+	if w.Change == Same { // the container says the rest
+		name = w.Heading()
+	}
+	return fmt.Sprintf("%s, container %s%s", name, c.Name, heading(c.Change, c.RenamedFrom, c.Paired))
+}
+
+func heading(change Change, was string, p *Pairing) string {
+	switch {
+	case change == Added || change == Removed:
+		return " (" + string(change) + ")"
+	case was == "":
+		return ""
+	case p != nil && p.By == LastLeft:
+		return " (compared with " + was + ")"
+	}
+	return " (was " + was + ")"
+}
+
+// Pairings says which things with different names or kinds are compared, and why: the workload with
+// one before the change, and its containers. A wrong pair must not look like a fact.
+func (w *Workload) Pairings() (lines []string) {
+	if p := w.Paired; p != nil {
+		lines = append(lines, fmt.Sprintf("%s is compared with %s%s", w.Title(), w.was,
+			p.because("neither manifest has another workload left")))
+	}
+	for _, c := range w.Containers {
+		if c.Paired != nil {
+			because := c.Paired.because("neither pod has another container")
+			lines = append(lines, fmt.Sprintf("Container %s of %s is compared with container %s%s", c.Name, w.Title(),
+				c.RenamedFrom, because))
+		}
+	}
+	return lines
+}
+
+// because ends a sentence with the reason of a pairing.
+func (p *Pairing) because(lastLeft string) string {
+	switch p.By {
+	case ByName:
+		return ", because they have the same name."
+	case LastLeft:
+		return " only because " + lastLeft + ". They may have nothing in common."
+	}
+	return ", because both have the " + printable.Plural(len(p.Images), "image") + " " + printable.And(p.Images) + "."
+}
+
+// remark says what the table of a container does not, and whether this is worse. It returns an
+// empty string if there is nothing to say.
+func (w *Workload) remark(c *Container) (text string, worse bool) {
+	switch {
+	case len(c.Lost) > 0 && w.unsettled:
+		return "Worse: the manifest no longer has this " + w.Kind + ". If a new workload takes its place, compare does " +
+			"not know which one.", true
+	case len(c.Lost) > 0 && w.Change == Removed:
+		return "Worse: the manifest no longer has this " + w.Kind + ".", true
+	case len(c.Lost) > 0:
+		return "Worse: the container loses its " + printable.And(c.Lost) + " " +
+			printable.Plural(len(c.Lost), "probe") + ".", true
+	case c.Replaced:
+		return "Worse: the pod has another new container instead, and no limit or time of this one is left to compare.",
+			true
+	case c.Change == Removed && w.Change == Removed:
+		return "Not worse: the manifest no longer has this " + w.Kind + ".", false
+	case c.Change == Removed:
+		return "Not worse: the pod no longer has this container.", false
+	}
+	return "", false
+}
 
 var styles = map[Change]document.Style{Better: document.Good, Worse: document.Bad, Same: document.Dim}
 
@@ -72,13 +179,8 @@ func (c *Container) addTo(s *document.Section, w *Workload) {
 		s.Text(document.Dim, "No change.")
 		return
 	}
-	for _, remark := range w.Remarks(c) {
-		style := document.Dim
-		if remark.Worse {
-			style = document.Bad
-		}
-		s.Text(style, remark.String())
-	}
+	remark, worse := w.remark(c)
+	s.Text(map[bool]document.Style{true: document.Bad, false: document.Dim}[worse], remark)
 	s.Code("diff", strings.Join(c.ChangedProbes(), "\n"))
 	s.Table(c.table("always", true))
 	s.Table(c.table("at worst", false))
@@ -90,42 +192,26 @@ func (c *Container) addTo(s *document.Section, w *Workload) {
 		}
 	}
 	finding("new", document.Bad, c.Appeared)
-	finding("gone", document.Good, c.gone())
+	if len(c.Lost) == 0 { // without the probe that has them, they are no progress
+		finding("gone", document.Good, c.Disappeared)
+	}
 }
 
 // ChangedProbes describes the probes that differ: "- " before, "+ " after.
-func (c *Container) ChangedProbes() []string {
-	var lines []string
+func (c *Container) ChangedProbes() (lines []string) {
 	for _, kind := range []string{"startup", "liveness", "readiness"} {
-		of := func(list []check.Probe) string {
-			for _, p := range list {
-				if p.Type == kind {
-					return fmt.Sprintf("%-9s  %s", kind, printable.Text(p.Text))
-				}
+		of := func(mark string, list []check.Probe) string {
+			i := slices.IndexFunc(list, func(p check.Probe) bool { return p.Type == kind })
+			if i < 0 {
+				return ""
 			}
-			return ""
+			return fmt.Sprintf("%s%-9s  %s", mark, kind, printable.Text(list[i].Text))
 		}
-		before, after := of(c.Before), of(c.After)
-		if before == after {
-			continue
-		}
-		if before != "" {
-			lines = append(lines, "- "+before)
-		}
-		if after != "" {
-			lines = append(lines, "+ "+after)
+		if of("", c.Before) != of("", c.After) {
+			lines = append(lines, of("- ", c.Before), of("+ ", c.After))
 		}
 	}
-	return lines
-}
-
-// gone returns the findings that a change ends. Without the probe that has them, they are no
-// progress.
-func (c *Container) gone() []check.Finding {
-	if len(c.Lost) > 0 {
-		return nil
-	}
-	return c.Disappeared
+	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 }
 
 // table returns the table of the limits or of the times, without the rows that a container loses
@@ -146,29 +232,32 @@ func (c *Container) table(head string, limits bool) *document.Table {
 	}
 	for i := range rows {
 		r := &rows[i]
-		var bars []document.Bar
-		for track, x := range []*value.Interval{r.Before, r.After} {
-			if x == nil {
-				continue
-			}
-			class := []string{"before", "after"}[track]
-			if value.Seconds(x.Min).IsNever() && !value.Seconds(x.Max).IsNever() { // the best of Ready is not known
-				x = &value.Interval{Max: x.Max}
-			}
-			least, greatest := float64(x.Min)/float64(end), float64(x.Max)/float64(end)
-			if limits {
-				bars = append(bars, document.Bar{Class: class, To: least, Track: track},
-					document.Bar{Class: "rest", From: least, To: greatest, Track: track})
-			} else {
-				bars = append(bars, document.Bar{Class: class, From: least, To: greatest, Track: track})
-			}
-		}
 		before, after := r.Guaranteed()
-		t.Row(document.Cell{Text: r.Text}, document.Cell{Bars: bars}, document.Cell{Text: r.Format(before)},
-			document.Cell{Text: r.Format(after)},
-			document.Cell{Text: r.Difference(), Style: styles[r.Change]})
+		t.Row(document.Cell{Text: r.Text}, document.Cell{Bars: r.bars(float64(end))}, document.Cell{Text: r.Format(before)},
+			document.Cell{Text: r.Format(after)}, document.Cell{Text: r.Difference(), Style: styles[r.Change]})
 	}
 	return t
+}
+
+// bars returns the bars of a row on an axis up to an end.
+func (r *Row) bars(end float64) (bars []document.Bar) {
+	for track, x := range []*value.Interval{r.Before, r.After} {
+		if x == nil {
+			continue
+		}
+		class := []string{"before", "after"}[track]
+		if value.Seconds(x.Min).IsNever() && !value.Seconds(x.Max).IsNever() { // the best of Ready is not known
+			x = &value.Interval{Max: x.Max}
+		}
+		least, greatest := float64(x.Min)/end, float64(x.Max)/end
+		if r.Limit {
+			bars = append(bars, document.Bar{Class: class, To: least, Track: track},
+				document.Bar{Class: "rest", From: least, To: greatest, Track: track})
+		} else {
+			bars = append(bars, document.Bar{Class: class, From: least, To: greatest, Track: track})
+		}
+	}
+	return bars
 }
 
 func finite(s value.Seconds) value.Seconds {
@@ -199,68 +288,6 @@ func (r *Row) Difference() string {
 	return check.FormatDifference(*before, *after) + " " + text
 }
 
-// Count counts the rows with a change.
-func (r *Report) Count(change Change) (n int) {
-	for _, c := range r.containers() {
-		for _, row := range c.Rows {
-			if row.Change == change && c.Change == Same {
-				n++
-			}
-		}
-	}
-	return n
-}
-
-func scenario(d *document.Document, s *Scenario) {
-	part := d.Section(document.Section{Title: fmt.Sprintf("Scenario %s, Kubernetes %s, %s", s.Name, s.Kubernetes,
-		s.Of())})
-	var table *document.Table
-	pods := ""
-	for i := range s.Numbers {
-		p := &s.Numbers[i]
-		if table == nil || p.Pods != pods {
-			pods = p.Pods
-			part.Text(document.Plain, pods)
-			table = &document.Table{Left: 1,
-				Head: []string{"", "before: median", "max", "after: median", "max", "better", "worse"}}
-		}
-		var cells []document.Cell
-		for k, text := range p.Cells() {
-			cell := document.Cell{Text: text}
-			if k > 2 {
-				cell.Style = styles[p.Judge()]
-			}
-			cells = append(cells, cell)
-		}
-		table.Row(cells...)
-		if i+1 == len(s.Numbers) || s.Numbers[i+1].Pods != pods {
-			part.Table(table)
-		}
-	}
-	for _, line := range s.Extremes() {
-		part.Note(document.Plain, line)
-	}
-}
-
-// Extremes names the seeds with the greatest differences.
-func (s *Scenario) Extremes() []string {
-	var lines []string
-	for i := range s.Numbers {
-		p := &s.Numbers[i]
-		var parts []string
-		for _, d := range []*Difference{p.MostBetter, p.MostWorse} {
-			if d != nil && s.Runs > 1 {
-				parts = append(parts, d.String())
-			}
-		}
-		if len(parts) > 0 {
-			lines = append(lines, fmt.Sprintf("%s, %s: greatest difference %s", p.Pods, p.Number.text(),
-				strings.Join(parts, " and ")))
-		}
-	}
-	return lines
-}
-
 // Findings returns what gets worse: probes and figures that a container loses or that are worse,
 // findings that appear, and requirements that are not met after the change.
 func Findings(r *Report) *findings.List {
@@ -278,11 +305,7 @@ func Findings(r *Report) *findings.List {
 			list.Cases = append(list.Cases,
 				findings.Case{Name: w.Title(), File: w.file, Line: w.line, Problem: problem})
 		}
-		for k := range w.Requirements {
-			v := &w.Requirements[k]
-			list.Require(findings.Finding{File: v.File, Line: v.Line, Column: v.Column, Title: w.Title(),
-				Message: render.Requirement(v), Command: render.RequirementCommand(v)}, v.Requirement, v.Met)
-		}
+		render.Require(list, w.Title(), w.Requirements)
 	}
 	return list
 }
@@ -290,10 +313,8 @@ func Findings(r *Report) *findings.List {
 func (w *Workload) judged(c *Container) findings.Case {
 	one := findings.Case{Name: w.HeadingOf(c), File: w.file, Line: w.line}
 	var worse []string
-	for _, remark := range w.Remarks(c) {
-		if remark.Worse {
-			worse = append(worse, remark.String())
-		}
+	if text, is := w.remark(c); is {
+		worse = append(worse, text)
 	}
 	for i := range c.Rows {
 		if row := &c.Rows[i]; row.Change == Worse {
@@ -305,152 +326,9 @@ func (w *Workload) judged(c *Container) findings.Case {
 		one.Add("worse", findings.Warning, strings.Join(worse, "\n"), true)
 	}
 	for _, f := range c.Appeared {
-		one.Findings = append(one.Findings,
-			findings.Finding{Rule: "appeared", Level: findings.Level(f.Severity), File: f.File, Line: f.Line,
-				Column: f.Column,
-				Title:  one.Name + ": " + string(f.ID), Message: f.Text(), Fails: true})
+		one.Findings = append(one.Findings, findings.Finding{Rule: "appeared", Level: findings.Level(f.Severity),
+			File: f.File, Line: f.Line, Column: f.Column, Title: one.Name + ": " + string(f.ID), Message: f.Text(),
+			Fails: true})
 	}
 	return one
-}
-
-// Headline is the summary of the report for people: how much got better and worse.
-func (r *Report) Headline() string {
-	text := fmt.Sprintf("%d better, %d worse", r.Count(Better), r.Count(Worse))
-	if n := r.Lost(); n > 0 {
-		text = fmt.Sprintf("%s lost, ", printable.Count(n, "probe")) + text
-	}
-	if better, worse := r.runs(); len(r.Scenarios) > 0 {
-		text += fmt.Sprintf("; in runs %d better, %d worse", better, worse)
-	}
-	if n := r.Replaced(); n > 0 {
-		text += fmt.Sprintf(", %s replaced", printable.Count(n, "container"))
-	}
-	if n := len(r.Excluded); n > 0 {
-		text += fmt.Sprintf(", %s excluded", printable.Count(n, "file"))
-	}
-	return text
-}
-
-// runs counts the numbers of scenarios that got better and worse.
-func (r *Report) runs() (better, worse int) {
-	for i := range r.Scenarios {
-		for k := range r.Scenarios[i].Numbers {
-			switch r.Scenarios[i].Numbers[k].Judge() {
-			case Better:
-				better++
-			case Worse:
-				worse++
-			}
-		}
-	}
-	return better, worse
-}
-
-// Heading is the name of a workload, and says whether it is added, removed, or had another name or
-// kind.
-func (w *Workload) Heading() string {
-	before := w.RenamedFrom
-	if w.KindBefore != "" {
-		before = w.titleBefore()
-	}
-	return w.Title() + heading(w.Change, before, w.Paired)
-}
-
-// HeadingOf is the name of a container and of its workload, and says whether they are added,
-// removed, or had another name or kind.
-func (w *Workload) HeadingOf(c *Container) string {
-	name := w.Title()
-	if w.Change == Same { // the container says the rest
-		name = w.Heading()
-	}
-	return fmt.Sprintf("%s, container %s%s", name, c.Name, heading(c.Change, c.RenamedFrom, c.Paired))
-}
-
-func heading(change Change, before string, p *Pairing) string {
-	switch {
-	case change == Added || change == Removed:
-		return " (" + string(change) + ")"
-	case p != nil && p.By == ByName:
-		return " (was " + before + ")"
-	case p != nil && p.By == LastLeft:
-		return " (compared with " + before + ")"
-	case before != "":
-		return " (renamed from " + before + ")"
-	}
-	return ""
-}
-
-// titleBefore is the name of a workload before the change.
-func (w *Workload) titleBefore() string {
-	namespace, name := w.Namespace, cmp.Or(w.RenamedFrom, w.Name)
-	if old, rest, other := strings.Cut(name, "/"); other {
-		namespace, name = old, rest
-	}
-	return manifests.Title(cmp.Or(w.KindBefore, w.Kind), namespace, name)
-}
-
-// Pairings says which things with different names or kinds are compared, and why: the workload with
-// one before the change, and its containers. A wrong pair must not look like a fact.
-func (w *Workload) Pairings() []string {
-	var lines []string
-	if p := w.Paired; p != nil {
-		lines = append(lines, fmt.Sprintf("%s is compared with %s%s", w.Title(), w.titleBefore(),
-			p.because("neither manifest has another workload left")))
-	}
-	for i := range w.Containers {
-		if c := &w.Containers[i]; c.Paired != nil {
-			because := c.Paired.because("neither pod has another container")
-			lines = append(lines, fmt.Sprintf("Container %s of %s is compared with container %s%s", c.Name, w.Title(),
-				c.RenamedFrom, because))
-		}
-	}
-	return lines
-}
-
-// because ends a sentence with the reason of a pairing.
-func (p *Pairing) because(lastLeft string) string {
-	switch p.By {
-	case ByName:
-		return ", because they have the same name."
-	case LastLeft:
-		return " only because " + lastLeft + ". They may have nothing in common."
-	}
-	return ", because both have the " + printable.Plural(len(p.Images), "image") + " " + printable.And(p.Images) + "."
-}
-
-// Remark says what the table of a container does not.
-type Remark struct {
-	Text  string
-	Worse bool
-}
-
-// String says whether the remark makes the container worse, and why.
-func (r *Remark) String() string {
-	if r.Worse {
-		return "Worse: " + r.Text
-	}
-	return "Not worse: " + r.Text
-}
-
-// Remarks returns the remarks about a container.
-func (w *Workload) Remarks(c *Container) []*Remark {
-	switch {
-	case len(c.Lost) > 0 && w.Change == Removed:
-		text := "the manifest no longer has this " + w.Kind + "."
-		if w.unsettled {
-			text += " If a new workload takes its place, compare does not know which one."
-		}
-		return []*Remark{{text, true}}
-	case len(c.Lost) > 0:
-		probes := printable.And(c.Lost) + " " + printable.Plural(len(c.Lost), "probe")
-		return []*Remark{{"the container loses its " + probes + ".", true}}
-	case c.Replaced:
-		return []*Remark{{"the pod has another new container instead, and no limit or time of this one is left to " +
-			"compare.", true}}
-	case c.Change == Removed && w.Change == Removed:
-		return []*Remark{{"the manifest no longer has this " + w.Kind + ".", false}}
-	case c.Change == Removed:
-		return []*Remark{{"the pod no longer has this container.", false}}
-	}
-	return nil
 }

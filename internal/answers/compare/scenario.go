@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"probesim.dev/internal/answers/check"
+	"probesim.dev/internal/printable"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/summary"
 	"probesim.dev/internal/value"
 )
@@ -23,7 +25,7 @@ type Scenario struct {
 // Pair compares one number of a workload over all runs.
 type Pair struct {
 	Pods   string `json:"pods"`   // namespace/name of the workload
-	Number Number `json:"number"` // what is compared
+	Number string `json:"number"` // the key of its kind
 	Before Spread `json:"before"`
 	After  Spread `json:"after"`
 	// Better, Same and Worse count the seeds by the sum over the pods of the workload.
@@ -34,50 +36,8 @@ type Pair struct {
 	// them. They are nil if there is none.
 	MostBetter *Difference `json:"mostBetter,omitempty"`
 	MostWorse  *Difference `json:"mostWorse,omitempty"`
-}
 
-// Number names a number of a run.
-type Number string
-
-const (
-	Restarts Number = "restarts"
-	ToReady  Number = "toReady" // the longest of the pods
-	Unready  Number = "unready"
-	Took     Number = "took" // of the last rollout of a Deployment
-	Lost     Number = "lost" // requests to a Service
-)
-
-// numbers has what is compared. The numbers of a run have one if of returns a value.
-var numbers = []struct {
-	id     Number
-	text   string
-	isTime bool
-	of     func(summary.Numbers) *int64
-}{
-	{Restarts, "restarts", false, func(n summary.Numbers) *int64 { return ofPods(n, int64(n.Restarts)) }},
-	{ToReady, "time to Ready", true, func(n summary.Numbers) *int64 { return ofPods(n, int64(n.ToReady)) }},
-	{Unready, "time not Ready after that", true,
-		func(n summary.Numbers) *int64 { return ofPods(n, int64(n.Unready)) }},
-	{Took, "rollout takes", true, func(n summary.Numbers) *int64 {
-		if n.Object == nil || n.Object.Took == nil {
-			return nil
-		}
-		return new(int64(*n.Object.Took))
-	}},
-	{Lost, "lost requests", false, func(n summary.Numbers) *int64 {
-		if n.Object == nil || n.Object.Lost == nil {
-			return nil
-		}
-		return new(int64(*n.Object.Lost))
-	}},
-}
-
-// ofPods returns a number that only pods have.
-func ofPods(n summary.Numbers, value int64) *int64 {
-	if n.Object != nil {
-		return nil
-	}
-	return &value
+	kind summary.Kind
 }
 
 // Spread has the median and the maximum over the runs: a number, or seconds, which are null for
@@ -86,6 +46,8 @@ type Spread struct {
 	Median figure `json:"median"`
 	Max    figure `json:"max"`
 }
+
+func (s Spread) String() string { return s.Median.String() + ", " + s.Max.String() }
 
 // Difference is how much more a number is after the change in a seed.
 type Difference struct {
@@ -104,31 +66,14 @@ func (v figure) MarshalJSON() ([]byte, error) {
 	if v.time {
 		return value.Seconds(v.n).MarshalJSON()
 	}
-	return fmt.Appendf(nil, "%d", v.n), nil
+	return fmt.Append(nil, v.n), nil
 }
 
 func (v figure) String() string {
-	switch {
-	case !v.time:
-		return fmt.Sprint(v.n)
-	case v.n == int64(summary.Never):
-		return "never"
+	if v.time {
+		return check.FormatTime(value.Seconds(v.n))
 	}
-	return check.FormatUp(value.Seconds(v.n))
-}
-
-func (d *Difference) String() string {
-	if d == nil {
-		return ""
-	}
-	text, sign := d.By, "+"
-	if text.n < 0 {
-		text.n, sign = -text.n, "-"
-	}
-	if text.time && text.n == int64(summary.Never) {
-		return fmt.Sprintf("%s (seed %d)", map[string]string{"+": "never", "-": "no longer never"}[sign], d.Seed)
-	}
-	return fmt.Sprintf("%s%s (seed %d)", sign, text, d.Seed)
+	return fmt.Sprint(v.n)
 }
 
 // Run has the numbers of the pods of a run, of one workload each.
@@ -137,98 +82,94 @@ type Run struct {
 	Pods map[string]summary.Numbers // by workload, in total over its pods
 }
 
+// compared are the kinds of numbers that are compared. The less there is of each, the better.
+var compared = []string{"restarts", "timeToReady", "notReady", "rolloutTook", "lostRequests"}
+
 // Runs compares runs in pairs. Both lists have the same seeds in the same order.
 func Runs(name, version string, before, after []Run) Scenario {
 	s := Scenario{Name: name, Kubernetes: version, Runs: len(before), Numbers: []Pair{}}
-	var pods []string
-	for _, list := range [][]Run{before, after} {
-		for _, r := range list {
-			pods = append(pods, slices.Sorted(maps.Keys(r.Pods))...)
+	pods := map[string]bool{}
+	for _, r := range slices.Concat(before, after) {
+		for name := range r.Pods {
+			pods[name] = true
 		}
 	}
-	slices.Sort(pods)
-	for _, p := range slices.Compact(pods) {
-		for _, n := range numbers {
-			one := pair(p, n.id, n.isTime, n.of, before, after)
-			if one.Same+one.Better+one.Worse > 0 {
-				s.Numbers = append(s.Numbers, one)
+	for _, name := range slices.Sorted(maps.Keys(pods)) {
+		for i, kind := range summary.Kinds {
+			p := Pair{Pods: name, Number: kind.Key, kind: kind}
+			if slices.Contains(compared, kind.Key) && p.compare(i, before, after) {
+				s.Numbers = append(s.Numbers, p)
 			}
 		}
 	}
 	return s
 }
 
-// pair compares a number in the pairs of runs in which both sides have it.
-func pair(pods string, id Number, isTime bool, of func(summary.Numbers) *int64, before, after []Run) Pair {
-	p := Pair{Pods: pods, Number: id}
+// compare compares the number in the pairs of runs in which both sides have it, and reports whether
+// there are any.
+func (p *Pair) compare(number int, before, after []Run) bool {
 	var old, now summary.Distribution
 	for i := range before {
-		was, is := of(before[i].Pods[pods]), of(after[i].Pods[pods])
+		a, b := before[i].Pods[p.Pods], after[i].Pods[p.Pods]
+		was, is := a.Values()[number], b.Values()[number]
 		if was == nil || is == nil {
 			continue
 		}
-		a, b := *was, *is
-		seed := before[i].Seed
-		old.Add(seed, a)
-		now.Add(seed, b)
-		difference := b - a
-		switch never := int64(summary.Never); {
-		case a == b || isTime && time.Duration(difference).Abs() < noise:
-			difference = 0
-		case isTime && b == never:
-			difference = never
-		case isTime && a == never:
-			difference = -never
-		}
-		d := &Difference{seed, figure{difference, isTime}}
-		switch {
-		case difference == 0:
-			p.Same++
-		case difference < 0:
-			p.Better++
-			if p.MostBetter == nil || difference < p.MostBetter.By.n {
-				p.MostBetter = d
-			}
-		default:
-			p.Worse++
-			if p.MostWorse == nil || difference > p.MostWorse.By.n {
-				p.MostWorse = d
-			}
-		}
+		old.Add(before[i].Seed, *was)
+		now.Add(before[i].Seed, *is)
+		p.count(before[i].Seed, *was, *is)
+	}
+	if old.Count() == 0 {
+		return false
 	}
 	spread := func(d *summary.Distribution) Spread {
-		if d.Count() == 0 {
-			return Spread{}
-		}
 		greatest, _ := d.Max()
-		return Spread{figure{d.Median(), isTime}, figure{greatest, isTime}}
+		return Spread{figure{d.Median(), p.kind.IsTime}, figure{greatest, p.kind.IsTime}}
 	}
 	p.Before, p.After = spread(&old), spread(&now)
-	return p
+	return true
+}
+
+// count counts a seed.
+func (p *Pair) count(seed, was, is int64) {
+	const never = int64(summary.Never)
+	by := is - was
+	switch {
+	case p.kind.IsTime && was != is && is == never:
+		by = never
+	case p.kind.IsTime && was != is && was == never:
+		by = -never
+	case p.kind.IsTime && time.Duration(by).Abs() < noise:
+		by = 0
+	}
+	d := &Difference{seed, figure{by, p.kind.IsTime}}
+	switch {
+	case by == 0:
+		p.Same++
+	case by < 0:
+		p.Better++
+		if p.MostBetter == nil || by < p.MostBetter.By.n {
+			p.MostBetter = d
+		}
+	default:
+		p.Worse++
+		if p.MostWorse == nil || by > p.MostWorse.By.n {
+			p.MostWorse = d
+		}
+	}
 }
 
 // worse reports whether the median or the maximum of a number got worse.
-func (s Scenario) worse() bool { return slices.ContainsFunc(s.Numbers, Pair.isWorse) }
-
-func (p Pair) isWorse() bool {
-	more := func(a, b figure) bool { return b.n > a.n && (!a.time || b.n-a.n >= int64(noise)) }
-	return more(p.Before.Median, p.After.Median) || more(p.Before.Max, p.After.Max)
-}
-
-func (n Number) text() string {
-	for _, known := range numbers {
-		if known.id == n {
-			return known.text
-		}
-	}
-	return string(n)
+func (s Scenario) worse() bool {
+	return slices.ContainsFunc(s.Numbers, func(p Pair) bool { return p.Judge() == Worse })
 }
 
 // Judge judges a pair: a number of which the median or the maximum got worse, or only got better,
 // or that got better in all seeds in which it differs.
 func (p *Pair) Judge() Change {
+	more := func(a, b figure) bool { return b.n > a.n && (!a.time || b.n-a.n >= int64(noise)) }
 	switch {
-	case p.isWorse():
+	case more(p.Before.Median, p.After.Median) || more(p.Before.Max, p.After.Max):
 		return Worse
 	case p.Better > 0 && (p.Worse == 0 || p.After.Median.n < p.Before.Median.n):
 		return Better
@@ -238,17 +179,27 @@ func (p *Pair) Judge() Change {
 	return ""
 }
 
-// Cells returns the number, and its columns: the median and the maximum before and after, and two
-// counts of seeds.
-func (p *Pair) Cells() []string {
-	return []string{p.Number.text(), p.Before.Median.String(), p.Before.Max.String(), p.After.Median.String(),
-		p.After.Max.String(), fmt.Sprint(p.Better), fmt.Sprint(p.Worse)}
+// cells returns the number, its median and maximum before and after, and how many seeds got better
+// and worse, with the one that got worst.
+func (p *Pair) cells() []document.Cell {
+	worse := fmt.Sprint(p.Worse)
+	if p.MostWorse != nil && p.Better+p.Same+p.Worse > 1 {
+		worse += fmt.Sprintf(" (seed %d)", p.MostWorse.Seed)
+	}
+	style := styles[p.Judge()]
+	return []document.Cell{{Text: p.kind.Label}, {Text: p.Before.String()}, {Text: p.After.String(), Style: style},
+		{Text: fmt.Sprint(p.Better), Style: style}, {Text: worse, Style: style}}
 }
 
-// Of says what the runs are.
-func (s *Scenario) Of() string {
-	if s.Runs == 1 {
-		return "1 run"
+// addTo adds the scenario, with a table for each workload.
+func (s *Scenario) addTo(d *document.Document) {
+	part := d.Section(document.Section{Title: fmt.Sprintf("Scenario %s, Kubernetes %s: median and maximum of %s of runs",
+		s.Name, s.Kubernetes, printable.Count(s.Runs, "pair"))})
+	for rest := s.Numbers; len(rest) > 0; { // those of a workload follow each other
+		table := &document.Table{Left: 1, Head: []string{rest[0].Pods, "before", "after", "better", "worse"}}
+		for pods := rest[0].Pods; len(rest) > 0 && rest[0].Pods == pods; rest = rest[1:] {
+			table.Row(rest[0].cells()...)
+		}
+		part.Table(table)
 	}
-	return fmt.Sprintf("%d seeds", s.Runs)
 }

@@ -8,6 +8,7 @@ package diff
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"slices"
 
 	"probesim.dev/sim/virtual"
@@ -16,6 +17,7 @@ import (
 
 // Run is one run to compare.
 type Run struct {
+	Name    string         // such as its version
 	Records []trace.Record // oldest first; Compare ignores internal records
 	End     virtual.Time   // virtual time at which the run ended
 }
@@ -35,27 +37,31 @@ type Line struct {
 	Record *trace.Record
 }
 
+// MarshalJSON writes the record as traces have it.
+func (l Line) MarshalJSON() ([]byte, error) {
+	return fmt.Appendf(nil, `{"in":%q,"record":%s}`, l.Side, trace.AppendJSON(nil, l.Record)), nil
+}
+
 // Difference describes how the second run differs from the first. These do not count as
 // differences: messages, whose wording changes with each release, status patches without a visible
 // change, and the order of records at one instant.
 type Difference struct {
-	// First is the virtual time of the first difference.
-	First virtual.Time
-	// Around holds the records around First, oldest first. It is empty if the runs are the same.
-	Around []Line
-
-	// Diverges is true if the runs differ in more than timing: one has a record that the other does
-	// not have at any time, and would not have after its end either.
-	Diverges bool
-	// Divergence is the virtual time of the first such record.
-	Divergence virtual.Time
-	// AroundDivergence holds the records around Divergence. It is empty unless Divergence is later
-	// than First.
-	AroundDivergence []Line
-
+	A    string `json:"a"` // the names of the runs
+	B    string `json:"b"`
+	Same bool   `json:"same"` // except for messages
+	// First is the virtual time of the first difference, nil if the runs are the same.
+	First *virtual.Time `json:"first,omitempty"`
+	// Behavior is the virtual time of the first record that one run has and the other does not have
+	// at any time, and would not have after its end either. It is nil if the runs differ in timing
+	// only.
+	Behavior *virtual.Time `json:"otherwise,omitempty"`
+	// Around holds the records around First, oldest first, and AroundBehavior those around Behavior
+	// if that is later.
+	Around         []Line `json:"records,omitempty"`
+	AroundBehavior []Line `json:"-"`
 	// Messages lists the messages that differ. Compare sets it only if the runs are the same
 	// otherwise.
-	Messages []Message
+	Messages []Message `json:"messages,omitempty"`
 }
 
 // Message is a message that differs between two runs: that of an event, of a probe run, or of
@@ -66,25 +72,22 @@ type Message struct {
 	B  string `json:"b"`
 }
 
-// Same reports whether the runs are the same, except for messages.
-func (d *Difference) Same() bool { return len(d.Around) == 0 }
-
 // Compare returns how run b differs from run a.
 func Compare(a, b Run) *Difference {
-	d := &Difference{}
+	d := &Difference{A: a.Name, B: b.Name}
 	x, y := visible(a), visible(b)
 	n := 0
 	for n < len(x) && n < len(y) && bytes.Equal(x[n].key, y[n].key) {
 		n++
 	}
-	if n == len(x) && n == len(y) {
+	if d.Same = n == len(x) && n == len(y); d.Same {
 		d.Messages = messages(x, y)
 		return d
 	}
-	d.First = firstTime(x[n:], y[n:])
+	d.First = new(firstTime(x[n:], y[n:]))
 	d.Around = around(x, y, n, n, equal)
-	if d.Divergence, d.Diverges = divergence(x, y, a.End, b.End); d.Diverges && d.Divergence > d.First {
-		d.AroundDivergence = around(x, y, firstFrom(x, d.Divergence), firstFrom(y, d.Divergence), equalUntimed)
+	if d.Behavior = divergence(x, y, a.End, b.End); d.Behavior != nil && *d.Behavior > *d.First {
+		d.AroundBehavior = around(x, y, firstFrom(x, *d.Behavior), firstFrom(y, *d.Behavior), equalUntimed)
 	}
 	return d
 }
@@ -104,6 +107,9 @@ type item struct {
 	record *trace.Record
 	key    []byte
 }
+
+// line returns a line with a copy of the record: a comparison outlives the other records of the run.
+func (i item) line(side Side) Line { return Line{side, new(*i.record)} }
 
 // visible returns the records of a run to compare. It sorts records of one instant, so that their
 // order does not matter.
@@ -172,7 +178,7 @@ func around(x, y []item, n, m int, same func(a, b item) bool) []Line {
 	}
 	var lines []Line
 	for _, i := range x[max(0, n-context):n] {
-		lines = append(lines, Line{Both, i.record})
+		lines = append(lines, i.line(Both))
 	}
 	x, y = x[n:min(len(x), n+context)], y[m:min(len(y), m+context)]
 	var next []Line
@@ -181,11 +187,11 @@ func around(x, y []item, n, m int, same func(a, b item) bool) []Line {
 		if slices.ContainsFunc(y, func(j item) bool { return same(i, j) }) {
 			side = Both
 		}
-		next = append(next, Line{side, i.record})
+		next = append(next, i.line(side))
 	}
 	for _, i := range y {
 		if !slices.ContainsFunc(x, func(j item) bool { return same(i, j) }) {
-			next = append(next, Line{B, i.record})
+			next = append(next, i.line(B))
 		}
 	}
 	slices.SortStableFunc(next, func(a, b Line) int { return cmp.Compare(a.Record.T, b.Record.T) })

@@ -87,9 +87,9 @@ func TestDivergenceAmongEqualRecords(t *testing.T) {
 		side Side
 	}{{a, b, A}, {b, a, B}} {
 		d := Compare(pair.a, pair.b)
-		if !slices.ContainsFunc(d.AroundDivergence,
+		if !slices.ContainsFunc(d.AroundBehavior,
 			func(l Line) bool { return l.Side == pair.side && l.Record.Reason == "E" }) {
-			t.Errorf("the event E of one run is not in %v", d.AroundDivergence)
+			t.Errorf("the event E of one run is not in %v", d.AroundBehavior)
 		}
 	}
 }
@@ -119,19 +119,19 @@ func TestAfterTheEnd(t *testing.T) {
 }
 
 func describe(d *Difference) string {
-	if d.Same() {
+	if d.Same {
 		return ""
 	}
 	text := d.First.String()
-	if d.Diverges {
-		text += " diverges " + d.Divergence.String()
+	if d.Behavior != nil {
+		text += " diverges " + d.Behavior.String()
 	}
 	return text
 }
 
 func TestCompareIgnoresTheOrderWithinAnInstant(t *testing.T) {
 	a, b := web("1s PodAdded", "1s ContainerStarted"), web("1s ContainerStarted", "1s PodAdded")
-	if d := Compare(a, b); !d.Same() {
+	if d := Compare(a, b); !d.Same {
 		t.Errorf("the runs differ from %v", d.First)
 	}
 }
@@ -191,8 +191,9 @@ func TestChanged(t *testing.T) {
 		"20s ProbeExecuted failure", "21s ContainerStarted again")
 	c := web("0s PodAdded", "30s PodRemoved")
 	want := []Row{
-		{"default/web", "", "first Ready", []string{"2.000s", "2.000s", "never"}},
-		{"default/web", "", "not Ready afterwards", []string{"5.000s", "50.000s", "0.000s"}},
+		{"default/web", "", "time to Ready", []string{"2.000s", "2.000s", "never"}},
+		{"default/web", "", "not Ready afterwards", []string{"5.000s", "50.000s", ""}},
+		{"default/web", "", "longest outage", []string{"5.000s", "50.000s", ""}},
 		{"default/web", "", "lost Ready (times)", []string{"1", "1", "0"}},
 		{"default/web", "", "removed", []string{"never", "never", "30.000s"}},
 		{"default/web", "", "final phase", []string{"Running", "Running", ""}},

@@ -28,8 +28,8 @@ func sequenceOf(r *trace.Record) sequence {
 }
 
 // divergence returns the first time at which one run has a record that the other run does not have,
-// at any time, at the same place of its sequence. The ends of the runs are endX and endY.
-func divergence(x, y []item, endX, endY virtual.Time) (first virtual.Time, found bool) {
+// at any time, at the same place of its sequence, or nil. The ends of the runs are endX and endY.
+func divergence(x, y []item, endX, endY virtual.Time) (first *virtual.Time) {
 	a, b := sequencesOf(x), sequencesOf(y)
 	compare := func(own, other []*trace.Record, otherEnd virtual.Time) {
 		for i, r := range own {
@@ -37,8 +37,8 @@ func divergence(x, y []item, endX, endY virtual.Time) (first virtual.Time, found
 				isAfter(own, other, i, otherEnd) {
 				continue
 			}
-			if !found || r.T < first {
-				first, found = r.T, true
+			if first == nil || r.T < *first {
+				first = &r.T
 			}
 			return
 		}
@@ -49,7 +49,7 @@ func divergence(x, y []item, endX, endY virtual.Time) (first virtual.Time, found
 	for _, s := range b.order {
 		compare(b.records[s], a.records[s], endX)
 	}
-	return first, found
+	return first
 }
 
 // isAfter reports whether the other run ends before it can have the i-th record: its sequence is

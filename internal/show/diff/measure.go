@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"probesim.dev/internal/show/history"
+	"probesim.dev/internal/show/summary"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -19,20 +19,31 @@ type measure struct {
 	Value     string
 }
 
-// measures summarizes a run, pod by pod in the order of their first records: when the pod first
-// became Ready and for how long it was not Ready afterwards, the restarts and exits of its
-// containers, and their numbers of probes.
-func (r Run) measures() []measure {
-	var all []measure
+// measures summarizes a run, pod by pod in the order of their first records: its numbers, the exits
+// of its containers, and their numbers of probes.
+func (r Run) measures() (all []measure) {
+	add := func(pod, container, what, value string) { all = append(all, measure{pod, container, what, value}) }
+	list := summary.Measure(r.Records, r.End)
+	numbers := func(of string) {
+		i := slices.IndexFunc(list, func(p summary.Pod) bool { return p.Name == of })
+		for k, v := range list[i].Values() {
+			if kind := summary.Kinds[k]; v != nil && kind.Key != "restarts" { // its containers have them
+				add(of, "", kind.Label, kind.Text(*v))
+			}
+		}
+	}
 	for _, p := range history.Read(r.Records, r.End).Pods {
-		add := func(container, what, value string) { all = append(all, measure{p.Name, container, what, value}) }
-		first, unready, lost := readiness(p, r.End)
-		add("", "first Ready", moment(first))
-		add("", "not Ready afterwards", trace.FormatTime(virtual.At(unready)))
-		add("", "lost Ready (times)", fmt.Sprint(lost))
-		add("", "removed", moment(p.Removed))
+		numbers(p.Name)
+		lost := 0
+		for i, f := range p.Ready {
+			if i > 0 && !f.On {
+				lost++
+			}
+		}
+		add(p.Name, "", "lost Ready (times)", fmt.Sprint(lost))
+		add(p.Name, "", "removed", moment(p.Removed))
 		if s := p.Status; s != nil {
-			add("", "final phase", strings.TrimSpace(s.Phase+" "+s.Reason))
+			add(p.Name, "", "final phase", strings.TrimSpace(s.Phase+" "+s.Reason))
 		}
 		for _, c := range p.Containers {
 			if len(c.Runs) == 0 {
@@ -51,38 +62,22 @@ func (r Run) measures() []measure {
 					exit = fmt.Sprintf("%s, code %d", trace.FormatTime(run.Exited), run.Code)
 				}
 			}
-			add(c.Name, "restarts", fmt.Sprint(restarts))
-			add(c.Name, "stops by the kubelet", fmt.Sprint(stops))
-			add(c.Name, "last exit", exit)
+			add(p.Name, c.Name, "restarts", fmt.Sprint(restarts))
+			add(p.Name, c.Name, "stops by the kubelet", fmt.Sprint(stops))
+			add(p.Name, c.Name, "last exit", exit)
 			for _, kind := range trace.ProbeTypes {
 				if n := len(c.Probes[kind]); n > 0 {
-					add(c.Name, string(kind)+" probes", fmt.Sprintf("%d, %d failed", n, failures(c.Probes[kind])))
+					add(p.Name, c.Name, string(kind)+" probes", fmt.Sprintf("%d, %d failed", n, failures(c.Probes[kind])))
 				}
 			}
 		}
 	}
-	return append(all, objectMeasures(r)...)
-}
-
-// readiness returns when a pod first became Ready, how long it was not Ready afterwards, and how
-// often it stopped being Ready.
-func readiness(p *history.Pod, end virtual.Time) (first virtual.Time, unready time.Duration, lost int) {
-	end = min(end, p.Removed)
-	first = history.Forever
-	for i, f := range p.Ready {
-		switch {
-		case f.On:
-			first = min(first, f.At)
-		case first != history.Forever:
-			lost++
-			until := end
-			if i+1 < len(p.Ready) {
-				until = p.Ready[i+1].At
-			}
-			unready += max(0, until.Sub(f.At))
+	for _, p := range list {
+		if p.Object != nil {
+			numbers(p.Name)
 		}
 	}
-	return first, unready, lost
+	return all
 }
 
 // failures returns the number of probe runs that failed or ended with an error.
@@ -100,27 +95,6 @@ func moment(t virtual.Time) string {
 		return "never"
 	}
 	return trace.FormatTime(t)
-}
-
-// objectMeasures summarizes Deployments and Services.
-func objectMeasures(r Run) []measure {
-	var list []measure
-	for _, n := range trace.NumbersOfObjects(r.Records, r.End) {
-		if n.IsService() {
-			list = append(list, measure{Pod: n.Name, What: "lost requests", Value: fmt.Sprintf("%.1f", n.Lost)})
-			continue
-		}
-		took, fewest := "not complete", "never complete"
-		if n.Complete {
-			took = trace.FormatTime(virtual.At(n.Took))
-		}
-		if n.Fewest >= 0 {
-			fewest = fmt.Sprint(n.Fewest)
-		}
-		list = append(list, measure{Pod: n.Name, What: "rollout took", Value: took},
-			measure{Pod: n.Name, What: "fewest Ready", Value: fewest})
-	}
-	return list
 }
 
 // Row compares one measure over several runs.
@@ -148,7 +122,7 @@ func Changed(runs ...Run) []Row {
 			row.Values[i] = m.Value
 		}
 	}
-	var changed []Row
+	changed := []Row{}
 	for _, row := range rows {
 		if slices.ContainsFunc(row.Values, func(v string) bool { return v != row.Values[0] }) {
 			changed = append(changed, *row)

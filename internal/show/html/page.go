@@ -9,6 +9,7 @@ import (
 
 	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/report"
+	"probesim.dev/internal/show/summary"
 )
 
 // maxSize limits the sections of a page, in bytes. Sections of unsuccessful runs may extend the
@@ -158,7 +159,7 @@ func runRow(c *report.Case, r *report.Run) row {
 	if r.Seed != nil {
 		seed = strconv.FormatInt(*r.Seed, 10)
 	}
-	for _, text := range []string{seed, strconv.Itoa(r.Restarts), report.Span(r.Total.ToReady),
+	for _, text := range []string{seed, strconv.Itoa(r.Restarts), summary.Span(r.Total.ToReady),
 		report.Unready(r.Total)} {
 		x.cells = append(x.cells, document.Cell{Text: text})
 	}

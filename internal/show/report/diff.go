@@ -2,9 +2,9 @@ package report
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
+	"unicode/utf8"
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/show/diff"
@@ -19,7 +19,7 @@ type Diff struct {
 	Line     int                `json:"line"`
 	Seed     *int64             `json:"seed,omitempty"` // nil for a run without a seed
 	Names    []string           `json:"versions"`       // of each run
-	Pairs    []*diff.Difference `json:"-"`              // each run compared with the next one
+	Pairs    []*diff.Difference `json:"pairs"`          // each run compared with the next one
 	Changed  []diff.Row         `json:"changed"`        // compares all runs
 	Replay   string             `json:"-"`              // command that repeats the comparison
 	Notes    []string           `json:"notes,omitempty"`
@@ -53,17 +53,107 @@ func (d *Diff) Kind() (k Kind) {
 	}
 	for _, p := range d.Pairs {
 		switch {
-		case p.Diverges:
+		case p.Behavior != nil:
 			return InBehavior
-		case !p.Same():
+		case !p.Same:
 			k = InTiming
 		}
 	}
 	return k
 }
 
-// DiffLine writes one line about a comparison, with the scenario name padded to pad characters.
-func DiffLine(w io.Writer, d *Diff, pad int, o document.Options) error {
+// summary says when runs first differ in timing and in behavior, or why there is no comparison.
+func (d *Diff) summary() string {
+	if d.Err != nil {
+		return d.Err.Error()
+	}
+	first, behavior := "", ""
+	for _, p := range d.Pairs {
+		pair := ""
+		if len(d.Pairs) > 1 {
+			pair = " (" + p.A + ", " + p.B + ")"
+		}
+		if first == "" && !p.Same {
+			first = trace.FormatTime(*p.First) + pair
+		}
+		if behavior == "" && p.Behavior != nil {
+			behavior = trace.FormatTime(*p.Behavior) + pair
+		}
+	}
+	switch behavior {
+	case "":
+		return "timing from " + first
+	case first:
+		return "behavior from " + first
+	}
+	return "timing from " + first + ", behavior from " + behavior
+}
+
+// Diffs are comparisons, those of one scenario after each other.
+type Diffs struct {
+	List []*Diff
+	Some bool // there are others, which were not made
+}
+
+// scenarios returns the comparisons of each scenario, which differ in their seeds.
+func (all *Diffs) scenarios() (groups [][]*Diff) {
+	for i, d := range all.List {
+		if i == 0 || d.File != all.List[i-1].File || d.Line != all.List[i-1].Line {
+			groups = append(groups, nil)
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], d)
+	}
+	return groups
+}
+
+// Write writes the comparisons as text, lines or json. Text has a single one in full, and a summary
+// of a scenario with several seeds.
+func (all *Diffs) Write(w io.Writer, format string, o document.Options) error {
+	switch {
+	case format == "json":
+		return all.json(w)
+	case format == "text" && len(all.List) == 1 && !all.Some && all.List[0].Err == nil:
+		return all.List[0].Text(w, o)
+	}
+	pad := 0
+	for _, d := range all.List {
+		pad = max(pad, min(utf8.RuneCountInString(d.Scenario), 48))
+	}
+	for _, group := range all.scenarios() {
+		if format == "text" && len(group) > 1 {
+			if err := newDiffSummary(group).write(w, pad, o); err != nil {
+				return err
+			}
+			continue
+		}
+		for i, d := range group {
+			if err := d.line(w, pad, i == 0, o); err != nil {
+				return err
+			}
+		}
+	}
+	if len(all.List) == 1 && !all.Some {
+		return nil
+	}
+	n := all.Count()
+	text := fmt.Sprintf("%d compared: %d same, %d differ", len(all.List), n[NoDifference], n[InTiming]+n[InBehavior])
+	if n[InTiming] > 0 {
+		text += fmt.Sprintf(", %d of them in timing only", n[InTiming])
+	}
+	return document.WriteLine(w, plain, text, o)
+}
+
+// Count counts the comparisons by kind.
+func (all *Diffs) Count() map[Kind]int {
+	n := map[Kind]int{}
+	for _, d := range all.List {
+		n[d.Kind()]++
+	}
+	return n
+}
+
+// line writes one line about a comparison, and its notes.
+func (d *Diff) line(w io.Writer, pad int, notes bool, o document.Options) error {
 	var facts []string
 	if d.Seed != nil {
 		facts = append(facts, fmt.Sprintf("seed %d", *d.Seed))
@@ -76,7 +166,7 @@ func DiffLine(w io.Writer, d *Diff, pad int, o document.Options) error {
 	if d.Err != nil {
 		line.Notes = errorLines(d.Err)
 	}
-	if err := writeLine(w, line, o); err != nil || kind == NoDifference {
+	if err := writeLine(w, line, o); err != nil || kind == NoDifference || !notes {
 		return err
 	}
 	o.Margin += 2 // the notes may explain the difference
@@ -90,78 +180,49 @@ func (k Kind) line(name string, pad int, facts ...string) document.Item {
 	return line
 }
 
-// summary says when runs first differ in timing and in behavior, or why there is no comparison.
-func (d *Diff) summary() string {
-	if d.Err != nil {
-		return d.Err.Error()
-	}
-	first, behavior := "", ""
-	for i, p := range d.Pairs {
-		pair := ""
-		if len(d.Pairs) > 1 {
-			pair = " (" + d.Names[i] + ", " + d.Names[i+1] + ")"
-		}
-		if first == "" && !p.Same() {
-			first = trace.FormatTime(p.First) + pair
-		}
-		if behavior == "" && p.Diverges {
-			behavior = trace.FormatTime(p.Divergence) + pair
-		}
-	}
-	switch behavior {
-	case "":
-		return "timing from " + first
-	case first:
-		return "behavior from " + first
-	}
-	return "timing from " + first + ", behavior from " + behavior
-}
-
-// DiffText writes a comparison in full: the records around the first difference, and a table of the
+// Text writes a comparison in full: the records around the first difference, and a table of the
 // measures that changed.
-func DiffText(w io.Writer, d *Diff, o document.Options) error { return document.WriteText(w, o, d.add) }
-
-func (d *Diff) add(b *document.Body) {
-	for i, p := range d.Pairs {
+func (d *Diff) Text(w io.Writer, o document.Options) error {
+	return document.WriteText(w, o, func(b *document.Body) {
+		for _, p := range d.Pairs {
+			b.Gap()
+			addPair(b, p)
+		}
 		b.Gap()
-		addPair(b, d.Names[i], d.Names[i+1], p)
-	}
-	b.Gap()
-	if len(d.Changed) > 0 {
-		d.changed(b)
-	} else if d.Kind() != NoDifference {
-		b.Text(plain, "Readiness, restarts, exits and numbers of probes are the same.")
-	}
-	b.Gap()
-	AddNotes(b, d.Notes)
+		if len(d.Changed) > 0 {
+			d.changed(b)
+		} else if d.Kind() != NoDifference {
+			b.Text(plain, "Readiness, restarts, exits and numbers of probes are the same.")
+		}
+		b.Gap()
+		AddNotes(b, d.Notes)
+	})
 }
 
-func addPair(b *document.Body, from, to string, p *diff.Difference) {
+func addPair(b *document.Body, p *diff.Difference) {
+	names := p.A + " and " + p.B
 	switch {
-	case p.Same() && len(p.Messages) > 0:
-		b.Text(bold, fmt.Sprintf("%s and %s: no difference except in messages", from, to))
+	case p.Same && len(p.Messages) > 0:
+		b.Text(bold, names+": no difference except in messages")
 		for _, w := range p.Messages {
 			b.Text(bad, "- "+w.Of+": "+w.A)
 			b.Text(good, "+ "+w.Of+": "+w.B)
 		}
-	case p.Same():
-		b.Text(bold, fmt.Sprintf("%s and %s: no difference", from, to))
+	case p.Same:
+		b.Text(bold, names+": no difference")
+	case p.Behavior == nil:
+		b.Text(bold, names+" differ from "+trace.FormatTime(*p.First)+", in timing only")
 	default:
-		b.Text(bold, fmt.Sprintf("%s and %s differ from %s%s", from, to, trace.FormatTime(p.First), timingOnly(p)))
-		addDiffLines(b, p.Around, "--- "+from, "+++ "+to)
+		b.Text(bold, names+" differ from "+trace.FormatTime(*p.First))
 	}
-	if len(p.AroundDivergence) > 0 {
+	if len(p.Around) > 0 {
+		addDiffLines(b, p.Around, "--- "+p.A, "+++ "+p.B)
+	}
+	if len(p.AroundBehavior) > 0 {
 		b.Text(bold, fmt.Sprintf("Their behavior, not only their timing, differs from %s:",
-			trace.FormatTime(p.Divergence)))
-		addDiffLines(b, p.AroundDivergence)
+			trace.FormatTime(*p.Behavior)))
+		addDiffLines(b, p.AroundBehavior)
 	}
-}
-
-func timingOnly(p *diff.Difference) string {
-	if p.Diverges {
-		return ""
-	}
-	return ", in timing only"
 }
 
 // addDiffLines adds records, with a mark at those of one run only.
@@ -200,60 +261,29 @@ func (d *Diff) changed(b *document.Body) {
 	b.Table(t)
 }
 
-type jsonDiff struct {
-	*Diff
-	Same  bool       `json:"same"`
-	Error string     `json:"error,omitempty"`
-	Pairs []jsonPair `json:"pairs"`
-}
-
-type jsonPair struct {
-	A       string         `json:"a"`
-	B       string         `json:"b"`
-	Same    bool           `json:"same"`
-	First   *int64         `json:"first,omitempty"`     // ns
-	Diverge *int64         `json:"otherwise,omitempty"` // ns
-	Records []jsonDiffLine `json:"records,omitempty"`
-	// Messages are those that differ, if nothing else does.
-	Messages []diff.Message `json:"messages,omitempty"`
-}
-
-type jsonDiffLine struct {
-	In     diff.Side       `json:"in"`
-	Record json.RawMessage `json:"record"`
-}
-
-// DiffJSON writes comparisons and their summaries as one JSON object. Times are in nanoseconds.
-func DiffJSON(w io.Writer, all []*Diff, summaries []*DiffSummary) error {
-	docs := make([]jsonDiff, len(all))
-	for i, d := range all {
-		docs[i] = jsonDiff{Diff: d, Same: d.Kind() == NoDifference, Pairs: []jsonPair{}}
-		if d.Changed == nil {
-			d.Changed = []diff.Row{}
+// json writes the comparisons and the summaries of those with several seeds. Times are in
+// nanoseconds.
+func (all *Diffs) json(w io.Writer) error {
+	type comparison struct {
+		*Diff
+		Same  bool   `json:"same"`
+		Error string `json:"error,omitempty"`
+	}
+	doc := struct {
+		Comparisons []comparison   `json:"comparisons"`
+		Summaries   []*diffSummary `json:"summaries,omitempty"`
+	}{Comparisons: []comparison{}}
+	for _, group := range all.scenarios() {
+		for _, d := range group {
+			one := comparison{Diff: d, Same: d.Kind() == NoDifference}
+			if d.Err != nil {
+				one.Error = d.Err.Error()
+			}
+			doc.Comparisons = append(doc.Comparisons, one)
 		}
-		if d.Err != nil {
-			docs[i].Error = d.Err.Error()
-		}
-		for j, p := range d.Pairs {
-			docs[i].Pairs = append(docs[i].Pairs, newJSONPair(d.Names[j], d.Names[j+1], p))
+		if len(group) > 1 {
+			doc.Summaries = append(doc.Summaries, newDiffSummary(group))
 		}
 	}
-	return printable.WriteJSON(w, struct {
-		Comparisons []jsonDiff     `json:"comparisons"`
-		Summaries   []*DiffSummary `json:"summaries,omitempty"`
-	}{docs, summaries})
-}
-
-func newJSONPair(a, b string, p *diff.Difference) jsonPair {
-	pair := jsonPair{A: a, B: b, Same: p.Same(), Messages: p.Messages}
-	if !p.Same() {
-		pair.First = new(int64(p.First))
-	}
-	if p.Diverges {
-		pair.Diverge = new(int64(p.Divergence))
-	}
-	for _, l := range p.Around {
-		pair.Records = append(pair.Records, jsonDiffLine{l.Side, trace.AppendJSON(nil, l.Record)})
-	}
-	return pair
+	return printable.WriteJSON(w, doc)
 }

@@ -9,8 +9,8 @@ import (
 	"probesim.dev/internal/show/summary"
 )
 
-// DiffSummary summarizes the comparisons of one scenario with several seeds.
-type DiffSummary struct {
+// diffSummary summarizes the comparisons of one scenario with several seeds.
+type diffSummary struct {
 	Scenario string        `json:"scenario"`
 	File     string        `json:"file"`
 	Line     int           `json:"line"`
@@ -23,48 +23,48 @@ type DiffSummary struct {
 	worst *Diff // the first that says most
 }
 
-// Add adds a comparison with a seed.
-func (s *DiffSummary) Add(d *Diff) {
-	if s.worst == nil {
-		*s = DiffSummary{Scenario: d.Scenario, File: d.File, Line: d.Line, Names: d.Names, worst: d}
+func newDiffSummary(list []*Diff) *diffSummary {
+	d := list[0]
+	s := &diffSummary{Scenario: d.Scenario, File: d.File, Line: d.Line, Names: d.Names, worst: d}
+	for _, d := range list {
+		kind := d.Kind()
+		if kind > s.worst.Kind() {
+			s.worst = d
+		}
+		s.Seeds.Add(*d.Seed)
+		switch {
+		case kind == EndedEarly:
+			s.Broken.Add(*d.Seed)
+		case kind == InBehavior:
+			s.Behavior.Add(*d.Seed)
+			fallthrough
+		case kind == InTiming:
+			s.Differ.Add(*d.Seed)
+		}
 	}
-	kind := d.Kind()
-	if kind > s.worst.Kind() {
-		s.worst = d
-	}
-	s.Seeds.Add(*d.Seed)
-	switch {
-	case kind == EndedEarly:
-		s.Broken.Add(*d.Seed)
-	case kind == InBehavior:
-		s.Behavior.Add(*d.Seed)
-		fallthrough
-	case kind == InTiming:
-		s.Differ.Add(*d.Seed)
-	}
+	return s
 }
 
-// Write writes the summary: in how many comparisons there is a difference, and which one is the
+// write writes the summary: in how many comparisons there is a difference, and which one is the
 // first.
-func (s *DiffSummary) Write(w io.Writer, pad int, o document.Options) error {
+func (s *diffSummary) write(w io.Writer, pad int, o document.Options) error {
 	kind := s.worst.Kind()
-	if kind == NoDifference {
-		line := kind.line(s.Scenario, pad, s.Seeds.Label())
-		return document.WriteText(w, o, func(b *document.Body) { b.Item(line) })
+	line := kind.line(s.Scenario, pad, s.Seeds.Label())
+	if kind != NoDifference {
+		line = kind.line(s.Scenario, 0, s.Seeds.Label(), s.facts())
+		line.Body = &document.Body{}
+		AddNotes(line.Body, s.worst.Notes)
+		line.Body.Text(plain, fmt.Sprintf("%s: seed %d, %s", kinds[kind].first, *s.worst.Seed, s.worst.summary()))
+		line.Body.Command(s.worst.Replay)
 	}
-	line := kind.line(s.Scenario, 0, s.Seeds.Label(), s.facts())
-	line.Body = &document.Body{}
-	AddNotes(line.Body, s.worst.Notes)
-	line.Body.Text(plain, fmt.Sprintf("%s: seed %d, %s", kinds[kind].first, *s.worst.Seed, s.worst.summary()))
-	line.Body.Command(s.worst.Replay)
-	if err := document.WriteText(w, o, func(b *document.Body) { b.Item(line) }); err != nil {
-		return err
+	err := document.WriteText(w, o, func(b *document.Body) { b.Item(line) })
+	if err == nil && kind != NoDifference {
+		_, err = fmt.Fprintln(w)
 	}
-	_, err := fmt.Fprintln(w)
 	return err
 }
 
-func (s *DiffSummary) facts() string {
+func (s *diffSummary) facts() string {
 	differ, behavior := s.Differ.Count(), s.Behavior.Count()
 	parts := []string{fmt.Sprintf("%d of %d differ", differ, s.Seeds.Count())}
 	for _, part := range []struct {

@@ -69,7 +69,7 @@ func (c *Case) overview() []string {
 	if len(c.Runs) == 0 {
 		return cells
 	}
-	return append(cells, fmt.Sprint(worst.Restarts), Span(worst.ToReady), Unready(worst))
+	return append(cells, fmt.Sprint(worst.Restarts), summary.Span(worst.ToReady), Unready(worst))
 }
 
 // Unready returns the time without Ready after the first Ready, of which a run that never was Ready
@@ -78,7 +78,7 @@ func Unready(n summary.Numbers) string {
 	if n.ToReady == summary.Never && n.Unready == 0 {
 		return "never Ready"
 	}
-	return Span(n.Unready)
+	return summary.Span(n.Unready)
 }
 
 // worstNumbers returns the greatest of each number of all runs.

@@ -6,13 +6,11 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/summary"
 	"probesim.dev/internal/value"
-	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
 
@@ -295,23 +293,18 @@ func (t *tally) broken(b *document.Body, last *tally) {
 
 // statistic is a row of the statistics of a pod or container.
 type statistic struct {
-	Label, Key string // for people, for programs
+	summary.Kind
 	*summary.Distribution
-	Times bool // values are times in nanoseconds, not numbers
 }
 
 // rowsOf returns the statistics of a pod or container that have values.
-func rowsOf(s *summary.Statistics) []statistic {
-	return slices.DeleteFunc(allRows(s), func(r statistic) bool { return r.Count() == 0 })
-}
-
-func allRows(s *summary.Statistics) []statistic {
-	return []statistic{
-		{"restarts", "restarts", &s.Restarts, false}, {"time to Ready", "timeToReady", &s.ToReady, true},
-		{"not Ready afterwards", "notReady", &s.Unready, true}, {"longest outage", "longestOutage", &s.Outage, true},
-		{"rollout took", "rolloutTook", &s.Took, true}, {"fewest Ready", "fewestReady", &s.Fewest, false},
-		{"lost requests", "lostRequests", &s.Lost, false},
+func rowsOf(s *summary.Statistics) (rows []statistic) {
+	for i, d := range s.Distributions() {
+		if d.Count() > 0 {
+			rows = append(rows, statistic{summary.Kinds[i], d})
+		}
 	}
+	return rows
 }
 
 // table adds the table of the statistics of a case, if there are any.
@@ -434,22 +427,6 @@ func (r *statistic) style(v int64) document.Style {
 	return plain
 }
 
-// Text formats a value for people.
-func (r *statistic) Text(v int64) string {
-	if !r.Times {
-		return fmt.Sprint(v)
-	}
-	return Span(time.Duration(v))
-}
-
-// Span formats a time for people, in the notation of all times of a trace.
-func Span(d time.Duration) string {
-	if d == summary.Never {
-		return "never"
-	}
-	return trace.FormatTime(virtual.At(d))
-}
-
 // worst returns the worst run of a case. A run that ended early is worse than a failed one, which
 // is worse than one that is ok; see summary.Worse for the rest. The first of equal runs counts.
 func (c *Case) worst() *Run {
@@ -538,14 +515,14 @@ func (r *Run) brief(pods int) []string {
 		parts = append(parts, Plural(n.Restarts, "restart")+of)
 	}
 	if n.ToReady != summary.Never {
-		parts = append(parts, "Ready after "+Span(n.ToReady))
+		parts = append(parts, "Ready after "+summary.Span(n.ToReady))
 	} else if pods > 1 {
 		parts = append(parts, "a pod never Ready")
 	} else {
 		parts = append(parts, "never Ready")
 	}
 	if n.Unready > 0 {
-		parts = append(parts, "not Ready for "+Span(n.Unready)+" afterwards")
+		parts = append(parts, "not Ready for "+summary.Span(n.Unready)+" afterwards")
 	}
 	return parts
 }

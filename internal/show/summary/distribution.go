@@ -68,11 +68,6 @@ func (d *Distribution) Values() []int64 {
 	return d.values
 }
 
-// equal reports whether two distributions have the same values.
-func (d *Distribution) equal(other *Distribution) bool {
-	return slices.Equal(d.Values(), other.Values())
-}
-
 // Figures are a distribution for programs. A value is nil if it is Never.
 type Figures struct {
 	Count      int    `json:"count"`

@@ -2,6 +2,7 @@ package summary
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"time"
 
@@ -33,9 +34,52 @@ type Numbers struct {
 
 // Object has the numbers of a Deployment or a Service. A number that it does not have is nil.
 type Object struct {
-	Took   *time.Duration // of the last change until it is complete, or Never
-	Fewest *int           // Ready pods after it was complete first
-	Lost   *int           // requests that are lost; a part of one counts as one
+	Took   *int64 // nanoseconds of the last change until it is complete, or Never
+	Fewest *int64 // Ready pods after it was complete first
+	Lost   *int64 // requests that are lost; a part of one counts as one
+}
+
+// Kind is a kind of number.
+type Kind struct {
+	Key, Label string // as in JSON, and for people
+	IsTime     bool   // in nanoseconds; otherwise a count
+}
+
+// Kinds are all kinds of numbers.
+var Kinds = []Kind{
+	{"restarts", "restarts", false}, {"timeToReady", "time to Ready", true}, {"notReady", "not Ready afterwards", true},
+	{"longestOutage", "longest outage", true}, {"rolloutTook", "rollout took", true},
+	{"fewestReady", "fewest Ready", false}, {"lostRequests", "lost requests", false},
+}
+
+// Text formats a number for people.
+func (k Kind) Text(v int64) string {
+	if k.IsTime {
+		return Span(time.Duration(v))
+	}
+	return fmt.Sprint(v)
+}
+
+// Span formats a time for people, in the notation of all times of a trace.
+func Span(d time.Duration) string {
+	if d == Never {
+		return "never"
+	}
+	return trace.FormatTime(virtual.At(d))
+}
+
+// Values returns the number of each of Kinds, or nil if there is none. Only a pod that became Ready
+// has times without Ready.
+func (n *Numbers) Values() []*int64 {
+	if o := n.Object; o != nil {
+		return []*int64{nil, nil, nil, nil, o.Took, o.Fewest, o.Lost}
+	}
+	list := []*int64{new(int64(n.Restarts)), new(int64(n.ToReady)), new(int64(n.Unready)), new(int64(n.Outage)), nil, nil,
+		nil}
+	if n.ToReady == Never {
+		list[2], list[3] = nil, nil
+	}
+	return list
 }
 
 // Pod has the numbers of a pod, or of an object such as "Deployment default/web", and of its
@@ -75,14 +119,14 @@ func objects(records []trace.Record, end virtual.Time) []Pod {
 		o := &Object{}
 		switch {
 		case n.IsService():
-			o.Lost = new(int(math.Ceil(n.Lost - 1e-6)))
+			o.Lost = new(int64(math.Ceil(n.Lost - 1e-6)))
 		case !n.Complete:
-			o.Took = new(Never)
+			o.Took = new(int64(Never))
 		default:
-			o.Took = &n.Took
+			o.Took = new(int64(n.Took))
 		}
 		if n.Fewest >= 0 {
-			o.Fewest = new(int(n.Fewest))
+			o.Fewest = new(int64(n.Fewest))
 		}
 		list = append(list, Pod{Name: n.Name, Numbers: Numbers{Object: o}})
 	}

@@ -43,18 +43,15 @@ type ContainerStatistics struct {
 	Statistics
 }
 
-// Statistics has one distribution for each field of Numbers, in nanoseconds except Restarts.
+// Statistics has one distribution for each of Kinds.
 type Statistics struct {
 	Restarts Distribution `json:"restarts,omitzero"`
-	// ToReady has a value for each pod, which is Never for pods that did not become Ready.
-	ToReady Distribution `json:"timeToReady,omitzero"`
-	// Unready and Outage have values only of the pods that became Ready.
-	Unready Distribution `json:"notReady,omitzero"`
-	Outage  Distribution `json:"longestOutage,omitzero"`
-	// Took, Fewest and Lost are those of Object.
-	Took   Distribution `json:"rolloutTook,omitzero"`
-	Fewest Distribution `json:"fewestReady,omitzero"`
-	Lost   Distribution `json:"lostRequests,omitzero"`
+	ToReady  Distribution `json:"timeToReady,omitzero"`
+	Unready  Distribution `json:"notReady,omitzero"`
+	Outage   Distribution `json:"longestOutage,omitzero"`
+	Took     Distribution `json:"rolloutTook,omitzero"`
+	Fewest   Distribution `json:"fewestReady,omitzero"`
+	Lost     Distribution `json:"lostRequests,omitzero"`
 }
 
 // New returns an empty summary of runs with these pods. Other pods form groups of their own.
@@ -118,35 +115,24 @@ func (p *PodStatistics) container(name string) *ContainerStatistics {
 	return c
 }
 
-func (s *Statistics) add(seed int64, n *Numbers) {
-	if n.Object != nil {
-		s.addObject(seed, n.Object)
-		return
-	}
-	s.Restarts.Add(seed, int64(n.Restarts))
-	s.ToReady.Add(seed, int64(n.ToReady))
-	if n.ToReady != Never {
-		s.Unready.Add(seed, int64(n.Unready))
-		s.Outage.Add(seed, int64(n.Outage))
-	}
+// Distributions returns the distribution of each of Kinds.
+func (s *Statistics) Distributions() []*Distribution {
+	return []*Distribution{&s.Restarts, &s.ToReady, &s.Unready, &s.Outage, &s.Took, &s.Fewest, &s.Lost}
 }
 
-func (s *Statistics) addObject(seed int64, o *Object) {
-	if o.Took != nil {
-		s.Took.Add(seed, int64(*o.Took))
-	}
-	if o.Fewest != nil {
-		s.Fewest.Add(seed, int64(*o.Fewest))
-	}
-	if o.Lost != nil {
-		s.Lost.Add(seed, int64(*o.Lost))
+func (s *Statistics) add(seed int64, n *Numbers) {
+	all := s.Distributions()
+	for i, v := range n.Values() {
+		if v != nil {
+			all[i].Add(seed, *v)
+		}
 	}
 }
 
 // Equal reports whether all distributions have the same values.
 func (s *Statistics) Equal(t *Statistics) bool {
-	return s.Restarts.equal(&t.Restarts) && s.ToReady.equal(&t.ToReady) && s.Unready.equal(&t.Unready) &&
-		s.Outage.equal(&t.Outage)
+	return slices.EqualFunc(s.Distributions(), t.Distributions(),
+		func(a, b *Distribution) bool { return slices.Equal(a.Values(), b.Values()) })
 }
 
 // Shown returns the containers of interest: none if there is only one, because its restarts are

@@ -315,7 +315,7 @@ func label(text string) string { return fmt.Sprintf("%-*s", labelWidth, text) }
 var legend = []document.Bar{
 	{Class: "always", Title: "always goes well"}, {Class: "between", Title: "depends on timing"},
 	{Class: "never", Title: "never goes well"},
-	{Class: "span", Title: "best to worst"}, {Class: "mean", Title: "mean"}, {Class: "required", Title: "required"},
+	{Class: "span", Title: "best to worst"}, {Class: "required", Title: "required"},
 	{Class: "broken", Title: "required, not met"}, {Class: "known", Title: "known length of starts"},
 }
 
@@ -343,18 +343,13 @@ func tables(w *check.Workload, c *check.Container) (limits, times *document.Tabl
 		row(limits, l.Text, bars, document.Cell{Text: check.FormatDown(l.Always)}, document.Cell{Text: never},
 			document.Cell{Text: said, Style: style})
 	}
-	times = &document.Table{Left: 1, Head: []string{"", "", "best", "mean", "worst"}, Axis: a.labels()}
+	times = &document.Table{Left: 1, Head: []string{"", "", "best", "worst"}, Axis: a.labels()}
 	for _, t := range c.Times {
-		mean, bars := "", a.required(w, c, t.Row, t.Worst)
-		if t.Mean != nil {
-			mean = check.FormatUp(*t.Mean)
-			bars = append(bars, document.Bar{Class: "mean", From: a.at(*t.Mean), Title: "mean " + mean})
-		}
+		bars := a.required(w, c, t.Row, t.Worst)
 		if !t.Best.IsNever() {
 			bars = slices.Insert(bars, 0, document.Bar{Class: "span", From: a.at(t.Best), To: a.at(t.Worst)})
 		}
-		row(times, t.Text, bars, document.Cell{Text: best(&t)}, document.Cell{Text: mean},
-			document.Cell{Text: check.FormatTime(t.Worst)})
+		row(times, t.Text, bars, document.Cell{Text: best(&t)}, document.Cell{Text: check.FormatTime(t.Worst)})
 	}
 	return limits, times
 }

@@ -70,11 +70,7 @@ func Findings(r *check.Report, failOn check.Severity) *findings.List {
 			}
 			list.Cases = append(list.Cases, one)
 		}
-		for k := range w.Requirements {
-			v := &w.Requirements[k]
-			list.Require(findings.Finding{File: v.File, Line: v.Line, Column: v.Column, Title: title,
-				Message: Requirement(v), Command: RequirementCommand(v)}, v.Requirement, v.Met)
-		}
+		Require(list, title, w.Requirements)
 	}
 	for i := range r.Others {
 		o := &r.Others[i]
@@ -86,6 +82,15 @@ func Findings(r *check.Report, failOn check.Severity) *findings.List {
 		list.Cases = append(list.Cases, c)
 	}
 	return list
+}
+
+// Require adds the cases of the requirements on a workload.
+func Require(list *findings.List, title string, all []check.Verification) {
+	for i := range all {
+		v := &all[i]
+		list.Require(findings.Finding{File: v.File, Line: v.Line, Column: v.Column, Title: title,
+			Message: Requirement(v), Command: RequirementCommand(v)}, v.Requirement, v.Met)
+	}
 }
 
 // Command returns the command that shows the run behind a finding, or an empty string if nothing

@@ -33,10 +33,9 @@ func TestAxis(t *testing.T) {
 
 // TestBars checks where the bars and the marks of a limit and of a time are.
 func TestBars(t *testing.T) {
-	mean := seconds(30)
 	c := &check.Container{Name: "app",
 		Limits: []check.Limit{{Row: check.Stall, Text: "survives", Always: seconds(20), Never: seconds(30)}},
-		Times:  []check.Time{{Row: check.Detect, Text: "hung", Best: seconds(20), Mean: &mean, Worst: seconds(40)}}}
+		Times:  []check.Time{{Row: check.Detect, Text: "hung", Best: seconds(20), Worst: seconds(40)}}}
 	w := &check.Workload{Requirements: []check.Verification{{Row: check.Stall, Required: seconds(25),
 		Containers: []string{"app"}, Requirement: "stall>=25s"}}}
 	limits, times := tables(w, c)
@@ -47,7 +46,7 @@ func TestBars(t *testing.T) {
 	for _, kind := range append(limits.Legend, times.Legend...) {
 		classes = append(classes, kind.Class)
 	}
-	if got := len(classes); got != 6 || classes[3] != "broken" && classes[3] != "required" {
+	if got := len(classes); got != 5 || classes[3] != "broken" && classes[3] != "required" {
 		t.Errorf("the legend has %q", classes)
 	}
 }
