@@ -151,8 +151,8 @@ func elementsOf(actual any) (elements []any, isList bool) {
 	return elements, true
 }
 
-// possible returns an error if an expected value is neither a T nor a Gomega matcher. The error names
-// the value and its type, as in "a time" and "a time.Duration".
+// possible returns an error if an expected value is neither a T nor a Gomega matcher. The error
+// names the value and its type, as in "a time" and "a time.Duration".
 func possible[T any](what, kind string, expected any) error {
 	switch e := expected.(type) {
 	case types.GomegaMatcher:

@@ -143,8 +143,8 @@ func (w *workload) isAny(name string) bool {
 		func(name string) bool { _, count := w.Named(name); return count > 0 })
 }
 
-// checkStatus reports a patch of the status that changes more than conditions which the kubelet does
-// not set, or that the API server rejects (ValidatePodStatusUpdate in
+// checkStatus reports a patch of the status that changes more than conditions which the kubelet
+// does not set, or that the API server rejects (ValidatePodStatusUpdate in
 // pkg/apis/core/validation/validation.go at v1.37.0).
 func checkStatus(n *strict.Node) {
 	status, conditions := n.Field("status"), n.Find("status.conditions")
