@@ -15,6 +15,7 @@ import (
 
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/scenarios/expect"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -86,7 +87,7 @@ func historyOf(r *Run) (History, []virtual.Time) {
 	}
 	h.Objects = objectsOf(r.Records)
 	for i, result := range r.Results {
-		if result.Outcome == expect.Failed {
+		if result.Outcome == report.Failed {
 			h.Failed = append(h.Failed, expectName(i, result))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"probesim.dev/internal/scenarios/expect"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/strict"
 	"probesim.dev/kube/profile"
 	"probesim.dev/sim/virtual"
@@ -165,7 +166,7 @@ func newResult(e *Explorer) Result {
 		Deviations: e.options.Deviations, MaxRuns: e.options.Runs, Seeds: e.options.Seeds, Off: e.subject.Off,
 		JudgeAll:  e.subject.JudgeAll,
 		Canonical: e.canonical.Hash(), Unjudged: !slices.ContainsFunc(e.canonical.Results,
-			func(r expect.Result) bool { return r.Outcome != expect.Skipped }),
+			func(r expect.Result) bool { return r.Outcome != report.Skipped }),
 		Periods: periods(e.canonical.pods), byID: map[string]*Outcome{}, ControlPlane: e.controlled(),
 	}
 	for _, name := range e.order() {

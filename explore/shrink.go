@@ -11,6 +11,7 @@ import (
 	"probesim.dev/internal/answers/invariants"
 	"probesim.dev/internal/answers/shrink"
 	"probesim.dev/internal/scenarios/expect"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
@@ -213,7 +214,7 @@ func (x *shrinking) failsIn(r *Run) bool {
 // fail in a run.
 func (x *shrinking) failed(r *Run) *expect.Result {
 	for i := range r.Results {
-		if result := &r.Results[i]; result.Outcome == expect.Failed && failedPrefix+expectName(i, *result) == x.alone {
+		if result := &r.Results[i]; result.Outcome == report.Failed && failedPrefix+expectName(i, *result) == x.alone {
 			return result
 		}
 	}
@@ -314,7 +315,7 @@ func (x *shrinking) expecting(text []byte) ([]byte, error) {
 			return nil, fmt.Errorf("the expectation %s is not valid: %w", e, err)
 		}
 		results := with.run(x.needed, runOptions{}).Results
-		if len(results) == 0 || results[len(results)-1].Outcome != expect.Held {
+		if len(results) == 0 || results[len(results)-1].Outcome != report.OK {
 			return nil, fmt.Errorf("the expectation %s does not hold", e)
 		}
 		return file, nil

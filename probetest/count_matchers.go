@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/onsi/gomega/types"
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/internal/gomegacall"
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
@@ -25,7 +25,17 @@ import (
 type occurrence struct {
 	t      virtual.Time
 	record int
-	miss   string // how it differs from what a matcher counts; empty: it counts
+	// text is a value from that moment on, or how the moment differs from what a matcher counts;
+	// empty: it counts.
+	text string
+}
+
+// recordsOf returns the indexes of the records.
+func recordsOf(list []occurrence) (records []int) {
+	for _, it := range list {
+		records = append(records, it.record)
+	}
+	return records
 }
 
 // counted is the part of a matcher M that counts occurrences. It expects one or more in the whole
@@ -61,16 +71,11 @@ func (c *counted[M]) check(s *subject, all []occurrence) (ok bool, inside []occu
 		return false, nil, nil, errors.New("AtLeast(0) holds for every run: use AtLeast(1), or Times(0) for none")
 	}
 	var before, after, misses []occurrence
-	var marks []int
 	for _, it := range all {
-		if it.miss != "" {
-			if it.t >= from && it.t <= to {
-				misses = append(misses, it)
-			}
-			continue
-		}
-		marks = append(marks, it.record)
 		switch {
+		case it.text != "" && it.t >= from && it.t <= to:
+			misses = append(misses, it)
+		case it.text != "":
 		case it.t < from:
 			before = append(before, it)
 		case it.t > to:
@@ -90,6 +95,7 @@ func (c *counted[M]) check(s *subject, all []occurrence) (ok bool, inside []occu
 	case len(misses) > 0:
 		center = misses[0].t
 	}
+	marks := recordsOf(slices.Concat(before, inside, after))
 	n, least := len(inside), *cmp.Or(c.least, new(1))
 	ok = n >= least && (c.most == nil || n <= *c.most)
 	got := happened(before, inside, after)
@@ -164,10 +170,10 @@ func nearMisses(list []occurrence) string {
 	var kinds []string
 	times := map[string][]occurrence{}
 	for _, it := range list {
-		if times[it.miss] == nil {
-			kinds = append(kinds, it.miss)
+		if times[it.text] == nil {
+			kinds = append(kinds, it.text)
 		}
-		times[it.miss] = append(times[it.miss], it)
+		times[it.text] = append(times[it.text], it)
 	}
 	for i, miss := range kinds {
 		kinds[i] = miss + " at " + listTimes(times[miss])
@@ -207,8 +213,9 @@ func listTimes(list []occurrence) string {
 func HaveBecomeReady() *HaveBecomeReadyMatcher {
 	return newCount("HaveBecomeReady", "become ready", func(s *subject) (became []occurrence, err error) {
 		for _, c := range s.readyChanges() {
-			if c.on {
-				became = append(became, c.occurrence)
+			if c.text == isTrue {
+				c.text = ""
+				became = append(became, c)
 			}
 		}
 		return became, nil
@@ -234,7 +241,7 @@ func HaveBeenKilledBecauseOf(reason string) *HaveBeenKilledBecauseOfMatcher {
 		killed := s.records(func(r *trace.Record) bool { return killReason(r) != "" })
 		for i := range killed {
 			if of := killReason(s.record(killed[i].record)); of != reason {
-				killed[i].miss = "because of " + of
+				killed[i].text = "because of " + of
 			} else {
 				known = true
 			}
@@ -365,7 +372,7 @@ func (m *HaveBeenProbedMatcher) examine(actual any) (bool, *finding, error) {
 		r := s.record(runs[i].record)
 		runs[i].t = runs[i].t.Add(-r.Took)
 		if m.result != nil && r.Result != *m.result {
-			runs[i].miss = "the result " + string(r.Result)
+			runs[i].text = "the result " + string(r.Result)
 		}
 	}
 	ok, inside, found, err := m.check(s, runs)
@@ -486,12 +493,11 @@ func (m *HaveEventMatcher) expected(to string) string {
 	}
 	text += m.reason
 	if m.text != nil {
-		switch e := (*m.text).(type) {
-		case string:
-			text += fmt.Sprintf(" with the message %q", e)
-		case types.GomegaMatcher:
-			text += " with a message that matches " + gomegacall.Of(e)
+		with := " with the message "
+		if _, is := (*m.text).(types.GomegaMatcher); is {
+			with = " with a message that matches "
 		}
+		text += with + textOf(*m.text, strconv.Quote)
 	}
 	return text + m.expectation()
 }
@@ -509,14 +515,14 @@ func (m *HaveEventMatcher) events(s *subject) ([]occurrence, error) {
 		ok := s.about(r) && (m.eventType == nil || r.Type == *m.eventType)
 		if ok && m.text != nil {
 			var err error
-			if ok, err = matchesText(*m.text, r.Message); err != nil {
+			if ok, err = matches(*m.text, r.Message, func(e string) bool { return e == r.Message }); err != nil {
 				return nil, err
 			}
 		}
 		if !ok {
-			events[i].miss = fmt.Sprintf("%s %.100q", r.Type, r.Message)
+			events[i].text = fmt.Sprintf("%s %.100q", r.Type, r.Message)
 			if !s.about(r) && r.Container != "" {
-				events[i].miss += " of the container " + r.Container
+				events[i].text += " of the container " + r.Container
 			}
 		}
 	}
@@ -548,30 +554,11 @@ func (m *HaveEventMatcher) possible(s *subject) error {
 	if probed := m.reason == "Unhealthy" || m.reason == "ProbeWarning"; probed && len(s.probes()) == 0 {
 		return fmt.Errorf("%s has no probe, and only probes cause events with the reason %s", s, m.reason)
 	}
-	if m.text == nil {
+	switch {
+	case m.text == nil:
 		return nil
+	case *m.text == "":
+		return errors.New("the message is missing: no event has an empty message")
 	}
-	switch e := (*m.text).(type) {
-	case types.GomegaMatcher:
-		if isNilMatcher(e) {
-			return errors.New("the matcher of the message is nil")
-		}
-		return nil
-	case string:
-		if e == "" {
-			return errors.New("the message is missing: no event has an empty message")
-		}
-		return nil
-	case nil:
-		return errors.New("the message is nil: give a string or a matcher")
-	default:
-		return fmt.Errorf("a message is a string or a matcher, not a value of type %T", e)
-	}
-}
-
-func matchesText(expected any, text string) (bool, error) {
-	if m, ok := expected.(types.GomegaMatcher); ok {
-		return m.Match(text)
-	}
-	return expected == text, nil
+	return possible[string]("a message", "a string", *m.text)
 }

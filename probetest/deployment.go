@@ -19,7 +19,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/gomegacall"
-	"probesim.dev/internal/show/history"
+	"probesim.dev/internal/show/why"
 	"probesim.dev/internal/value"
 	"probesim.dev/internal/world/apiserver/admission"
 	"probesim.dev/internal/world/router"
@@ -446,24 +446,20 @@ func (s *Service) LostRequests() float64 {
 	return sum
 }
 
-// losses returns the losses of the Service, by router.
-func (s *Service) losses() []history.Loss {
+// losses returns the losses of the Service, in the order in which they begin.
+func (s *Service) losses() (list []why.Race) {
 	if s == nil || s.log == nil {
 		return nil
 	}
+	records := s.log.records
 	if s.node != nil {
 		s.node.reached()
+		records = append(slices.Clip(records), s.fold().Unserved(s.log.end)...) // those of a scenario have them
 	}
-	records := s.log.records
-	if s.node != nil { // the records of a scenario have them
-		records = append(slices.Clip(records), s.fold().Unserved(s.log.end)...)
-	}
-	var list []history.Loss
-	for _, of := range history.Read(records, s.log.end).Services {
-		for _, r := range of.Routers {
-			if of.Name == s.key() {
-				list = append(list, r.Losses...)
-			}
+	run := why.New(records, nil, s.log.end)
+	for number := range run.Losses() {
+		if l, _ := run.Lost(number + 1); l.Service == s.key() {
+			list = append(list, l)
 		}
 	}
 	return list
@@ -648,104 +644,45 @@ func (m *HaveLostRequestsMatcher) examine(actual any) (bool, *finding, error) {
 	case s.sent() == 0:
 		return false, nil, fmt.Errorf("no request has been sent to the %s yet%s", s, s.node.more())
 	}
-	lost := s.LostRequests()
-	switch n := m.number.(type) {
-	case int:
-		if n == 0 {
-			return lost < 1e-6, s.lossFinding(), nil
-		}
-		return n == int(math.Round(lost)), s.lossFinding(), nil
-	case types.GomegaMatcher:
-		if isNilMatcher(n) {
-			return false, nil, fmt.Errorf("the matcher of the number is nil")
-		}
-		ok, err := n.Match(lost)
-		return ok, s.lossFinding(), err
+	if err := possible[int]("a number", "an int", m.number); err != nil {
+		return false, nil, err
 	}
-	return false, nil, fmt.Errorf("the number must be an int or a matcher, not a %T", m.number)
+	lost := s.LostRequests()
+	ok, err := matches(m.number, lost, func(n int) bool { return n == int(math.Round(lost)) && (n > 0 || lost < 1e-6) })
+	return ok, s.lossFinding(), err
 }
 
 func (m *HaveLostRequestsMatcher) expected(to string) string {
-	switch n := m.number.(type) {
-	case int:
-		return fmt.Sprintf("%shave lost %d requests", to, n)
-	case types.GomegaMatcher:
+	if n, is := m.number.(types.GomegaMatcher); is {
 		return to + "have lost a number of requests that matches " + gomegacall.Of(n)
 	}
 	return fmt.Sprintf("%shave lost %v requests", to, m.number)
 }
 
-// lossFinding describes how many requests are lost, of which pods, why and when.
+// lossFinding describes how many requests are lost, why and when.
 func (s *Service) lossFinding() *finding {
+	losses := s.losses()
+	if len(losses) == 0 {
+		return s.finding(fmt.Sprintf("None of %.0f requests is lost", s.sent()), s.log.end, nil)
+	}
 	var marks []int
 	var pods []string
-	losses := s.losses()
-	center := s.log.end
-	for _, l := range losses {
-		center = min(center, l.From)
-	}
-	for _, l := range losses {
-		if i := slices.IndexFunc(s.log.records, func(r trace.Record) bool { return r.Step == l.Record.Step }); i >= 0 {
-			marks = append(marks, i)
+	first := losses[0].From
+	text := fmt.Sprintf("%s of %.0f requests are lost, the first at %s:",
+		strings.TrimSuffix(fmt.Sprintf("%.1f", s.LostRequests()), ".0"), s.sent(), trace.FormatTime(first))
+	for i, l := range losses {
+		if i < maxTimes {
+			text += fmt.Sprintf("\n    %s, by %s", l.Text, l.Router)
 		}
-		if l.From == center {
+		if l.From == first {
 			pods = append(pods, l.Pod)
 		}
+		marks = append(marks, slices.IndexFunc(s.log.records, func(r trace.Record) bool {
+			return r.Kind == trace.LossStarted && r.T == l.From && r.Pod == l.Pod
+		}))
 	}
-	if len(losses) == 0 {
-		return s.finding(fmt.Sprintf("None of %.0f requests is lost", s.sent()), center, marks, pods...)
+	if more := len(losses) - maxTimes; more > 0 {
+		text += fmt.Sprintf("\n    and %d more", more)
 	}
-	losses = joined(losses)
-	text := fmt.Sprintf("%s of %.0f requests are lost, the first at %s:",
-		round(s.LostRequests()), s.sent(), trace.FormatTime(losses[0].From))
-	for i, l := range losses {
-		if i == maxTimes {
-			text += fmt.Sprintf("\n    and %d more", len(losses)-maxTimes)
-			break
-		}
-		text += fmt.Sprintf("\n    %s: %s", round(l.Lost), why(&l))
-	}
-	return s.finding(text, center, marks, pods...)
+	return s.finding(text, first, marks, pods...)
 }
-
-// joined returns losses by time. Those of a pod that only another number of targets separates are
-// one.
-func joined(losses []history.Loss) []history.Loss {
-	slices.SortStableFunc(losses, func(a, b history.Loss) int { return cmp.Compare(a.From, b.From) })
-	var list []history.Loss
-	for _, l := range losses {
-		i := slices.IndexFunc(list, func(of history.Loss) bool {
-			return of.To == l.From && of.Pod == l.Pod && of.Record.Reason == l.Record.Reason &&
-				of.Record.Object.Loss.Router == l.Record.Object.Loss.Router
-		})
-		if i < 0 {
-			list = append(list, l)
-			continue
-		}
-		list[i].To, list[i].Lost = l.To, list[i].Lost+l.Lost
-	}
-	return list
-}
-
-// why says why requests are lost.
-func why(l *history.Loss) string {
-	router, pod := l.Record.Object.Loss.Router, trace.PodName(l.Pod)
-	at := " at " + trace.FormatTime(l.From)
-	if l.To > l.From {
-		at = " from " + trace.FormatTime(l.From) + " to " + trace.FormatTime(l.To)
-	}
-	switch l.Record.Reason {
-	case traffic.NoEndpoints:
-		return router + " has no target" + at
-	case traffic.InFlight:
-		return pod + " exits with them in flight" + at
-	case traffic.Refused:
-		return pod + " refuses them, and " + router + " still sends it some" + at
-	case traffic.NotListening:
-		return pod + " does not listen, and " + router + " sends it some" + at
-	}
-	return pod + " has exited, and " + router + " still sends it some" + at
-}
-
-// round returns a number of requests with one digit after the point, if it is not whole.
-func round(n float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", n), ".0") }

@@ -53,7 +53,7 @@ func TestNearMisses(t *testing.T) {
 	}
 	var list []occurrence
 	for i := range 5 {
-		list = append(list, occurrence{t: virtual.At(time.Duration(i) * time.Second), miss: strings.Repeat("x", i+1)})
+		list = append(list, occurrence{t: virtual.At(time.Duration(i) * time.Second), text: strings.Repeat("x", i+1)})
 	}
 	want := ". Near misses: x at 0.000s; xx at 1.000s; xxx at 2.000s; and 2 other kinds"
 	if got := nearMisses(list); got != want {

@@ -4,14 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/onsi/gomega/types"
 	v1 "k8s.io/api/core/v1"
 
-	"probesim.dev/internal/gomegacall"
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/sim/virtual"
@@ -28,13 +28,27 @@ import (
 //	Expect(web).To(HaveBackedOffFor(5 * time.Minute).Between(20*time.Minute, 25*time.Minute))
 //	Expect(web).To(HaveBackedOffFor()) // no back-off
 func HaveBackedOffFor(list ...time.Duration) *HaveBackedOffForMatcher {
-	words := ""
-	if len(list) > 0 {
-		words = "for " + listOf(list, value.Format)
+	wanted := printable.Words(list, value.Format)
+	m := newList("HaveBackedOffFor", "backed off", "for ", wanted)
+	m.in = func(s *subject, from, to virtual.Time) ([]occurrence, error) {
+		for _, b := range list {
+			if b < time.Second || b > maxBackOff {
+				return nil, fmt.Errorf("a back-off is from 1s to %s, and never %s", value.Format(maxBackOff), b)
+			}
+		}
+		if err := s.requireOneContainer(); err != nil {
+			return nil, err
+		}
+		return slices.DeleteFunc(s.backOffs(), func(b occurrence) bool { return b.t < from || b.t > to }), nil
 	}
-	return newList("HaveBackedOffFor", "backed off", words, func(s *subject, w window) (bool, *finding, error) {
-		return compareBackOffs(list, s, w)
-	})
+	m.same = func(i int, b occurrence, _ time.Duration) (bool, error) { return b.text == wanted[i], nil }
+	m.got = func(all []occurrence) string {
+		if len(all) == 0 {
+			return "It never did"
+		}
+		return "It did for " + listOf(all, func(b occurrence) string { return b.text + " at " + trace.FormatTime(b.t) })
+	}
+	return m
 }
 
 // HaveBackedOffForMatcher is the type of HaveBackedOffFor.
@@ -43,46 +57,10 @@ type HaveBackedOffForMatcher = ListMatcher
 // maxBackOff is the longest back-off of any configuration of the kubelet.
 const maxBackOff = 5 * time.Minute
 
-// backOff is the back-off before one instance.
-type backOff struct {
-	occurrence
-	length time.Duration
-}
-
-func compareBackOffs(expected []time.Duration, s *subject, w window) (bool, *finding, error) {
-	if err := s.requireOneContainer(); err != nil {
-		return false, nil, err
-	}
-	for _, b := range expected {
-		if b < time.Second || b > maxBackOff {
-			return false, nil, fmt.Errorf("a back-off is from 1s to %s, and never %s", value.Format(maxBackOff), b)
-		}
-	}
-	from, to, err := w.span(s)
-	if err != nil {
-		return false, nil, err
-	}
-	all := slices.DeleteFunc(s.backOffs(), func(b backOff) bool { return b.t < from || b.t > to })
-	same, center := true, to
-	var marks []int
-	for i, b := range all {
-		if same && (i >= len(expected) || expected[i] != b.length) {
-			same, center = false, b.t
-		}
-		marks = append(marks, b.record)
-	}
-	got := "It never did"
-	if len(all) > 0 {
-		got = "It did for " + listOf(all,
-			func(b backOff) string { return value.Format(b.length) + " at " + trace.FormatTime(b.t) })
-	}
-	return same && len(all) == len(expected), s.finding(got, center, marks...), nil
-}
-
 // backOffs returns the back-offs of a container. The kubelet records each of them in several syncs.
-func (s *subject) backOffs() []backOff {
-	var list []backOff
+func (s *subject) backOffs() []occurrence {
 	waiting := false
+	var list []occurrence
 	for _, i := range s.pod.indexes() {
 		r := s.record(i)
 		switch {
@@ -91,7 +69,7 @@ func (s *subject) backOffs() []backOff {
 			waiting = false
 		case r.Kind == trace.BackOff && !waiting:
 			waiting = true
-			list = append(list, backOff{occurrence{t: r.T, record: i}, r.Took})
+			list = append(list, occurrence{t: r.T, record: i, text: value.Format(r.Took)})
 		}
 	}
 	return list
@@ -105,67 +83,39 @@ func (s *subject) backOffs() []backOff {
 //	Expect(web).To(HaveConditionTransitions(v1.PodReady, v1.ConditionFalse, v1.ConditionTrue, v1.ConditionFalse))
 func HaveConditionTransitions(condition v1.PodConditionType,
 	statuses ...v1.ConditionStatus) *HaveConditionTransitionsMatcher {
-	words := string(condition) + " " + listOf(statuses, func(s v1.ConditionStatus) string { return string(s) })
-	return newList("HaveConditionTransitions", "had", words, transitions{condition, statuses}.compare)
+	wanted := printable.Words(statuses, func(s v1.ConditionStatus) string { return string(s) })
+	m := newList("HaveConditionTransitions", "had", string(condition)+" ", wanted)
+	m.in = func(s *subject, from, to virtual.Time) ([]occurrence, error) {
+		isTrue := conditions[condition]
+		switch {
+		case s.container != "":
+			return nil, errors.New("only pods have conditions: assert about the pod and not about a container")
+		case isTrue == nil:
+			return nil, fmt.Errorf("a trace does not contain the condition %q; it contains Initialized, "+
+				"ContainersReady and Ready", condition)
+		case len(wanted) == 0:
+			return nil, errors.New("the expected statuses are missing: give v1.ConditionTrue or v1.ConditionFalse, " +
+				"once or more")
+		}
+		for _, status := range statuses {
+			if status != v1.ConditionTrue && status != v1.ConditionFalse {
+				return nil, fmt.Errorf("the status of a condition is True or False, and never %q", status)
+			}
+		}
+		all := s.changes(func(status *trace.PodStatus) (on, known bool) {
+			return status != nil && isTrue(status), status != nil
+		})
+		return within(all, from, to), nil
+	}
+	m.same = func(i int, c occurrence, _ time.Duration) (bool, error) { return c.text == wanted[i], nil }
+	m.got = func(all []occurrence) string {
+		return "It was " + listOf(all, func(c occurrence) string { return c.text + " from " + trace.FormatTime(c.t) })
+	}
+	return m
 }
 
 // HaveConditionTransitionsMatcher is the type of HaveConditionTransitions.
 type HaveConditionTransitionsMatcher = ListMatcher
-
-type transitions struct {
-	condition v1.PodConditionType
-	statuses  []v1.ConditionStatus
-}
-
-func (expected transitions) compare(s *subject, w window) (bool, *finding, error) {
-	if err := expected.possible(s); err != nil {
-		return false, nil, err
-	}
-	from, to, err := w.span(s)
-	if err != nil {
-		return false, nil, err
-	}
-	var all []change
-	var marks []int
-	for _, c := range s.changes(expected.value) {
-		if c.t > to {
-			break
-		}
-		if c.t <= from { // only the last status before the window matters
-			all, marks = nil, nil
-		}
-		all, marks = append(all, c), append(marks, c.record)
-	}
-	same, center := len(all) == len(expected.statuses), to
-	for i, c := range all {
-		if i >= len(expected.statuses) || expected.statuses[i] != statusOf(c) {
-			same, center = false, max(from, c.t)
-			break
-		}
-	}
-	got := listOf(all, func(c change) string { return string(statusOf(c)) + " from " + trace.FormatTime(c.t) })
-	return same, s.finding("It was "+got, center, marks...), nil
-}
-
-// possible returns an error if no run can match.
-func (expected transitions) possible(s *subject) error {
-	if s.container != "" {
-		return errors.New("only pods have conditions: assert about the pod and not about a container")
-	}
-	if conditions[expected.condition] == nil {
-		return fmt.Errorf("a trace does not contain the condition %q; it contains Initialized, ContainersReady and "+
-			"Ready", expected.condition)
-	}
-	if len(expected.statuses) == 0 {
-		return errors.New("the expected statuses are missing: give v1.ConditionTrue or v1.ConditionFalse, once or more")
-	}
-	for _, status := range expected.statuses {
-		if status != v1.ConditionTrue && status != v1.ConditionFalse {
-			return fmt.Errorf("the status of a condition is True or False, and never %q", status)
-		}
-	}
-	return nil
-}
 
 // conditions are the conditions that a trace contains.
 var conditions = map[v1.PodConditionType]func(*trace.PodStatus) bool{
@@ -174,23 +124,19 @@ var conditions = map[v1.PodConditionType]func(*trace.PodStatus) bool{
 	v1.PodReady:        func(s *trace.PodStatus) bool { return s.Ready },
 }
 
-// value returns the value of the condition in a status.
-func (expected transitions) value(status *trace.PodStatus) (on, known bool) {
-	return status != nil && conditions[expected.condition](status), status != nil
-}
-
-func statusOf(c change) v1.ConditionStatus {
-	if c.on {
-		return v1.ConditionTrue
-	}
-	return v1.ConditionFalse
-}
-
 // ReadyInterval is a time during which a pod or container was Ready: from From until it was no
 // longer Ready at To. Both count from the addition of the pod. Each is a time.Duration, compared to
 // the millisecond, or a Gomega matcher of a time.Duration. A nil To means that it was still Ready
 // at the end of the window or run; a nil From is an error.
 type ReadyInterval struct{ From, To any }
+
+// String returns the interval in words, such as "5.000s to 60.000s".
+func (i ReadyInterval) String() string {
+	if i.To == nil {
+		return timeText(i.From) + " on"
+	}
+	return timeText(i.From) + " to " + timeText(i.To)
+}
 
 // HaveReadyIntervals succeeds if the pod or container was Ready during exactly these intervals. An
 // interval that began before the window counts from the beginning of the window.
@@ -201,86 +147,58 @@ type ReadyInterval struct{ From, To any }
 //	))
 //	Expect(web).To(HaveReadyIntervals()) // never Ready
 func HaveReadyIntervals(intervals ...ReadyInterval) *HaveReadyIntervalsMatcher {
-	words := ""
-	if len(intervals) > 0 {
-		words = "from " + listOf(intervals, ReadyInterval.String)
+	m := newList("HaveReadyIntervals", "been ready", "from ", printable.Words(intervals, ReadyInterval.String))
+	var turns []any // the expected times of the changes
+	for _, i := range intervals {
+		if turns = append(turns, i.From); i.To != nil {
+			turns = append(turns, i.To)
+		}
 	}
-	return newList("HaveReadyIntervals", "been ready", words, readyIntervals(intervals).compare)
+	m.length = len(turns)
+	m.in = func(s *subject, from, to virtual.Time) ([]occurrence, error) {
+		if err := possibleIntervals(intervals, s, m.window, from, to); err != nil {
+			return nil, err
+		}
+		all := within(s.readyChanges(), from, to)
+		if len(all) > 0 && all[0].text == isFalse {
+			all = all[1:]
+		} else if len(all) > 0 {
+			all[0].t = max(all[0].t, from)
+		}
+		return all, nil
+	}
+	m.same = func(i int, _ occurrence, since time.Duration) (bool, error) { return matchesTime(turns[i], since) }
+	m.got = func(all []occurrence) string {
+		if len(all) == 0 {
+			return "It never was"
+		}
+		var words []string
+		for pair := range slices.Chunk(all, 2) {
+			if text := trace.FormatTime(pair[0].t); len(pair) == 1 {
+				words = append(words, text+" on")
+			} else {
+				words = append(words, text+" to "+trace.FormatTime(pair[1].t))
+			}
+		}
+		return "It was from " + strings.Join(words, ", ")
+	}
+	return m
 }
 
 // HaveReadyIntervalsMatcher is the type of HaveReadyIntervals.
 type HaveReadyIntervalsMatcher = ListMatcher
 
-type readyIntervals []ReadyInterval
-
-// ready is an interval of a run in virtual times.
-type ready struct {
-	from, to virtual.Time
-	open     bool  // still ready
-	records  []int // indexes of the records that begin and end it
-}
-
-func (r ready) String() string {
-	if r.open {
-		return trace.FormatTime(r.from) + " on"
-	}
-	return trace.FormatTime(r.from) + " to " + trace.FormatTime(r.to)
-}
-
-// String returns the interval in words, such as "5.000s to 60.000s".
-func (i ReadyInterval) String() string {
-	if i.To == nil {
-		return timeText(i.From) + " on"
-	}
-	return timeText(i.From) + " to " + timeText(i.To)
-}
-
-func (expected readyIntervals) compare(s *subject, w window) (bool, *finding, error) {
-	from, to, err := w.span(s)
-	if err == nil {
-		err = expected.possible(s, w, from, to)
-	}
-	if err != nil {
-		return false, nil, err
-	}
-	all := within(s.readyTimes(), from, to)
-	same, center := len(all) == len(expected), to
-	var marks []int
-	for i, r := range all {
-		marks = append(marks, r.records...)
-		if i >= len(expected) {
-			same, center = false, r.from
-			break
-		}
-		ok, at, err := expected[i].matches(r, s.added())
-		if err != nil {
-			return false, nil, err
-		}
-		if !ok {
-			same, center = false, at
-			break
-		}
-	}
-	got := "It never was"
-	if len(all) > 0 {
-		got = "It was from " + listOf(all, ready.String)
-	}
-	return same, s.finding(got, center, marks...), nil
-}
-
-// possible returns an error if no run can have the intervals.
-func (expected readyIntervals) possible(s *subject, w window, from, to virtual.Time) error {
+// possibleIntervals returns an error if no run can have the intervals.
+func possibleIntervals(intervals []ReadyInterval, s *subject, w window, from, to virtual.Time) error {
 	var last time.Duration // the end of the interval before
-	for n, i := range expected {
-		for _, t := range []any{i.From, i.To} {
-			if err := possibleTime(s, t); err != nil && (t != nil || i.From == nil) {
+	for n, i := range intervals {
+		for end, t := range []any{i.From, i.To} {
+			if t == nil && end == 1 {
+				continue
+			}
+			if err := possibleTime(s, t); err != nil {
 				return fmt.Errorf("interval %d: %w", n+1, err)
 			}
-		}
-		if i.To == nil && n < len(expected)-1 {
-			return fmt.Errorf("interval %d has no end, and another one follows it", n+1)
-		}
-		for end, t := range []any{i.From, i.To} {
 			d, ok := t.(time.Duration)
 			switch at := s.added().Add(d); {
 			case !ok:
@@ -293,51 +211,11 @@ func (expected readyIntervals) possible(s *subject, w window, from, to virtual.T
 				last = d
 			}
 		}
+		if i.To == nil && n < len(intervals)-1 {
+			return fmt.Errorf("interval %d has no end, and another one follows it", n+1)
+		}
 	}
 	return nil
-}
-
-// matches compares an interval of a run, and returns the virtual time of the difference.
-func (i ReadyInterval) matches(r ready, added virtual.Time) (bool, virtual.Time, error) {
-	ok, err := matchesTime(i.From, r.from.Sub(added))
-	if err != nil || !ok {
-		return false, r.from, err
-	}
-	if i.To == nil || r.open {
-		return i.To == nil && r.open, r.to, nil
-	}
-	ok, err = matchesTime(i.To, r.to.Sub(added))
-	return ok, r.to, err
-}
-
-// readyTimes returns the intervals during which the subject was ready.
-func (s *subject) readyTimes() []ready {
-	var list []ready
-	for _, c := range s.readyChanges() {
-		if c.on {
-			list = append(list, ready{from: c.t, to: s.pod.log.end, open: true, records: []int{c.record}})
-		} else if len(list) > 0 {
-			last := &list[len(list)-1]
-			last.to, last.open, last.records = c.t, false, append(last.records, c.record)
-		}
-	}
-	return list
-}
-
-// within returns the parts of intervals that are inside a window.
-func within(all []ready, from, to virtual.Time) []ready {
-	var list []ready
-	for _, r := range all {
-		if r.to <= from && !r.open || r.from > to {
-			continue
-		}
-		r.from = max(r.from, from)
-		if r.open || r.to > to {
-			r.to, r.open = to, true
-		}
-		list = append(list, r)
-	}
-	return list
 }
 
 // HaveContainerStatuses succeeds if the API server has exactly these container statuses: init
@@ -474,28 +352,37 @@ func (s *subject) statuses() []statusAt {
 	return list
 }
 
-// change is the value of a condition from a moment on.
-type change struct {
-	occurrence
-	on bool
-}
+// The values of changes.
+const isTrue, isFalse = string(v1.ConditionTrue), string(v1.ConditionFalse)
 
 // changes returns the successive values of a condition, without repetitions. known reports whether
 // a status, which may be nil, has the condition.
-func (s *subject) changes(of func(*trace.PodStatus) (on, known bool)) []change {
-	var list []change
+func (s *subject) changes(of func(*trace.PodStatus) (on, known bool)) []occurrence {
+	var list []occurrence
 	for _, st := range s.statuses() {
 		on, known := of(st.status)
-		if n := len(list); known && (n == 0 || list[n-1].on != on) {
-			list = append(list, change{st.occurrence, on})
+		st.text = isFalse
+		if on {
+			st.text = isTrue
+		}
+		if n := len(list); known && (n == 0 || list[n-1].text != st.text) {
+			list = append(list, st.occurrence)
 		}
 	}
 	return list
 }
 
 // readyChanges returns when the subject became ready and when it no longer was.
-func (s *subject) readyChanges() []change {
+func (s *subject) readyChanges() []occurrence {
 	return s.changes(func(status *trace.PodStatus) (on, known bool) { return s.ready(status), true })
+}
+
+// within returns the changes in a window. The first is the last one before it.
+func within(all []occurrence, from, to virtual.Time) []occurrence {
+	later := func(t virtual.Time) int {
+		return sort.Search(len(all), func(i int) bool { return all[i].t > t })
+	}
+	return all[max(later(from)-1, 0):later(to)]
 }
 
 func (s *subject) ready(status *trace.PodStatus) bool {
@@ -508,68 +395,32 @@ func (s *subject) ready(status *trace.PodStatus) bool {
 // hasContainer reports whether a status contains a container of the subject that satisfies a
 // predicate.
 func (s *subject) hasContainer(status *trace.PodStatus, wanted func(*trace.ContainerStatus) bool) bool {
-	if status == nil {
-		return false
-	}
-	for i := range status.Containers {
-		if c := &status.Containers[i]; (s.container == "" || c.Name == s.container) && wanted(c) {
-			return true
-		}
-	}
-	return false
+	return status != nil && slices.ContainsFunc(status.Containers, func(c trace.ContainerStatus) bool {
+		return (s.container == "" || c.Name == s.container) && wanted(&c)
+	})
 }
 
 // matchesTime compares a time since the addition of the pod with a time.Duration, to the
 // millisecond, or with a matcher.
 func matchesTime(expected any, t time.Duration) (bool, error) {
-	if m, ok := expected.(types.GomegaMatcher); ok {
-		return m.Match(t)
-	}
-	e, ok := expected.(time.Duration)
-	return ok && t.Round(time.Millisecond) == e.Round(time.Millisecond), nil
+	return matches(expected, t,
+		func(e time.Duration) bool { return t.Round(time.Millisecond) == e.Round(time.Millisecond) })
 }
 
 // possibleTime returns an error if a time is not a time of the run. A time counts from the addition
 // of the pod.
 func possibleTime(s *subject, expected any) error {
-	switch e := expected.(type) {
-	case types.GomegaMatcher:
-		if isNilMatcher(e) {
-			return errors.New("the matcher of a time is nil")
-		}
-		return nil
-	case nil:
-		return errors.New("a time is missing: give a time.Duration or a matcher")
-	case time.Duration:
-		reached := s.pod.log.end.Sub(s.added())
-		switch {
-		case e < 0:
-			return fmt.Errorf("the time %s is before the pod was added", value.Format(e))
-		case e > reached:
-			return fmt.Errorf("the time %s after the pod was added has not come: the run has only reached %s%s",
-				value.Format(e), trace.FormatTime(s.pod.log.end), s.pod.node.more())
-		}
-		return nil
-	default:
-		return fmt.Errorf("a time is a time.Duration or a matcher, not a value of type %T", e)
+	e, _ := expected.(time.Duration)
+	switch reached := s.pod.log.end.Sub(s.added()); {
+	case e < 0:
+		return fmt.Errorf("the time %s is before the pod was added", value.Format(e))
+	case e > reached:
+		return fmt.Errorf("the time %s after the pod was added has not come: the run has only reached %s%s",
+			value.Format(e), trace.FormatTime(s.pod.log.end), s.pod.node.more())
 	}
+	return possible[time.Duration]("a time", "a time.Duration", expected)
 }
 
 func timeText(expected any) string {
-	switch e := expected.(type) {
-	case time.Duration:
-		return trace.FormatTime(virtual.At(e))
-	case types.GomegaMatcher:
-		return gomegacall.Of(e)
-	}
-	return fmt.Sprintf("a %T", expected)
-}
-
-// listOf lists items, separated by commas.
-func listOf[T any](items []T, word func(T) string) string {
-	var words []string
-	for _, it := range items {
-		words = append(words, word(it))
-	}
-	return strings.Join(words, ", ")
+	return textOf(expected, func(e time.Duration) string { return trace.FormatTime(virtual.At(e)) })
 }

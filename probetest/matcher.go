@@ -12,6 +12,7 @@ import (
 
 	"github.com/onsi/gomega/types"
 
+	"probesim.dev/internal/gomegacall"
 	"probesim.dev/internal/printable"
 	"probesim.dev/internal/scenarios/verdict"
 	"probesim.dev/internal/show/document"
@@ -150,9 +151,41 @@ func elementsOf(actual any) (elements []any, isList bool) {
 	return elements, true
 }
 
-func isNilMatcher(m types.GomegaMatcher) bool {
-	v := reflect.ValueOf(m)
-	return v.Kind() == reflect.Pointer && v.IsNil()
+// possible returns an error if an expected value is neither a T nor a Gomega matcher. The error
+// names the value and its type, as in "a time" and "a time.Duration".
+func possible[T any](what, kind string, expected any) error {
+	switch e := expected.(type) {
+	case types.GomegaMatcher:
+		if v := reflect.ValueOf(e); v.Kind() == reflect.Pointer && v.IsNil() {
+			return fmt.Errorf("the matcher of %s is nil", what)
+		}
+	case T:
+	case nil:
+		return fmt.Errorf("%s is missing: give %s or a matcher", what, kind)
+	default:
+		return fmt.Errorf("%s is %s or a matcher, not a value of type %T", what, kind, e)
+	}
+	return nil
+}
+
+// matches compares a value with an expected one, which is a T or a matcher.
+func matches[T any](expected, actual any, equal func(T) bool) (bool, error) {
+	if m, ok := expected.(types.GomegaMatcher); ok {
+		return m.Match(actual)
+	}
+	e, ok := expected.(T)
+	return ok && equal(e), nil
+}
+
+// textOf returns an expected value in words, which is a T or a matcher.
+func textOf[T any](expected any, text func(T) string) string {
+	switch e := expected.(type) {
+	case T:
+		return text(e)
+	case types.GomegaMatcher:
+		return gomegacall.Of(e)
+	}
+	return fmt.Sprintf("a %T", expected)
 }
 
 // windowed is the part of a matcher M that examines a part of a run.
@@ -184,14 +217,21 @@ func (w *windowed[M]) After(d time.Duration) *M {
 // ListMatcher examines whether exactly some things happened to a *Pod or a *Container, in order.
 type ListMatcher struct {
 	windowed[ListMatcher]
-	verb string // "backed off" in "to have backed off for 10s, 20s"
-	list string // "for 10s, 20s"; empty if nothing may happen
-	// compare compares the list with the run of a subject in a window.
-	compare func(*subject, window) (bool, *finding, error)
+	verb   string // "backed off" in "to have backed off for 10s, 20s"
+	list   string // "for 10s, 20s"; empty if nothing may happen
+	length int    // of the list
+	// in returns what happened in a window. The error is about a list that no run has.
+	in func(s *subject, from, to virtual.Time) ([]occurrence, error)
+	// same compares an item of the list with what happened, a time after the addition of the pod.
+	same func(i int, it occurrence, since time.Duration) (bool, error)
+	got  func([]occurrence) string // what happened, in words
 }
 
-func newList(name, verb, list string, compare func(*subject, window) (bool, *finding, error)) *ListMatcher {
-	m := &ListMatcher{verb: verb, list: list, compare: compare}
+func newList(name, verb, before string, items []string) *ListMatcher {
+	m := &ListMatcher{verb: verb, length: len(items)}
+	if len(items) > 0 {
+		m.list = before + strings.Join(items, ", ")
+	}
 	m.function, m.judge, m.whole = name, m, m
 	return m
 }
@@ -201,7 +241,28 @@ func (m *ListMatcher) examine(actual any) (bool, *finding, error) {
 	if err != nil {
 		return false, nil, err
 	}
-	return m.compare(s, m.window)
+	from, to, err := m.span(s)
+	if err != nil {
+		return false, nil, err
+	}
+	all, err := m.in(s, from, to)
+	if err != nil {
+		return false, nil, err
+	}
+	same, center := len(all) == m.length, to
+	for i, it := range all {
+		ok := i < m.length
+		if ok {
+			if ok, err = m.same(i, it, it.t.Sub(s.added())); err != nil {
+				return false, nil, err
+			}
+		}
+		if !ok {
+			same, center = false, max(from, it.t)
+			break
+		}
+	}
+	return same, s.finding(m.got(all), center, recordsOf(all)...), nil
 }
 
 // expected has its own words for an empty list.
@@ -417,4 +478,9 @@ func (l *log) String() string {
 		text += "\n" + verdict.RunAgain(l.command)
 	}
 	return text
+}
+
+// listOf lists items, separated by commas.
+func listOf[T any](items []T, word func(T) string) string {
+	return strings.Join(printable.Words(items, word), ", ")
 }

@@ -346,12 +346,12 @@ func TestImpossible(t *testing.T) {
 			"missing": HaveEvent("Killing").WithMessage(""),
 		"HaveEvent: an event with the reason Unhealthy has the type Warning, and never " +
 			"Normal": HaveEvent("Unhealthy").OfType(v1.EventTypeNormal),
-		"HaveEvent: the matcher of the message " +
+		"HaveEvent: the matcher of a message " +
 			"is nil": HaveEvent("Killing").WithMessage((*matchers.HavePrefixMatcher)(nil)),
 		"HaveBeenProbed: the matcher of a time is nil": liveness().
 			At((*matchers.HavePrefixMatcher)(nil)),
-		"HaveEvent: the message " +
-			"is nil": HaveEvent("Killing").WithMessage(nil),
+		"HaveEvent: a message is missing: give a string or a " +
+			"matcher": HaveEvent("Killing").WithMessage(nil),
 		"HaveEvent: a message is a string or a matcher, not a value of " +
 			"type int": HaveEvent("BackOff").WithMessage(3),
 		`HaveBeenProbed: a probe never has the result ""`: liveness().

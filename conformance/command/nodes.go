@@ -5,31 +5,22 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"probesim.dev/conformance/compare"
-	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/scenarios"
 )
-
-// nodesFlags are the flags of the command nodes.
-type nodesFlags struct {
-	*flags
-	pods     []int
-	kinds    []string
-	duration time.Duration
-	effort
-}
 
 // nodesBudget is the default number of simulated runs to spend on following a whole node.
 const nodesBudget = 50
 
 // newNodes returns the command nodes.
 func newNodes(common *flags) *cobra.Command {
-	f := &nodesFlags{flags: common}
+	f := &compareFlags{flags: common, whole: true}
+	var pods []int
+	var kinds []string
+	var duration time.Duration
 	c := &cobra.Command{
 		Use: "nodes", Short: "Compare whole nodes, with many pods that come at once", Args: cobra.NoArgs,
 		Long: `Nodes compares scenarios in which many pods come at t=0, each with a startup, a liveness and a readiness
@@ -46,65 +37,33 @@ All runs must be explained, including the times at which pods are synced, which 
 Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run failed, 130 interrupted.`,
 		Example: `  kubelet nodes --pods 20,50,110,250 --repeat 5`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if slices.Min(f.pods) < 1 || slices.Max(f.pods) > maxNodePods || f.duration < time.Second {
+			if slices.Min(pods) < 1 || slices.Max(pods) > maxNodePods || duration < time.Second {
 				return fmt.Errorf("--pods must be from 1 to %d, --duration at least 1s", maxNodePods)
 			}
 			if err := f.check(); err != nil {
 				return err
 			}
-			for _, kind := range f.kinds {
-				if !slices.Contains(nodeKinds, kind) {
-					return fmt.Errorf("--kinds: %q is unknown; there are %s", kind, strings.Join(nodeKinds, ", "))
+			var plans []*scenarios.Plan
+			for _, n := range pods {
+				for _, kind := range kinds {
+					if !slices.Contains(nodeKinds, kind) {
+						return fmt.Errorf("--kinds: %q is unknown; there are %s", kind, strings.Join(nodeKinds, ", "))
+					}
+					p, err := firstPlan(nodeScenario(kind, n, duration))
+					if err != nil {
+						return err
+					}
+					plans = append(plans, p)
 				}
 			}
-			return compareNodes(c, f)
+			return f.compare(c, plans)
 		},
 	}
-	c.Flags().IntSliceVar(&f.pods, "pods", []int{20}, "numbers of pods")
-	c.Flags().StringSliceVar(&f.kinds, "kinds", nodeKinds, "kinds of nodes")
-	c.Flags().DurationVar(&f.duration, "duration", 10*time.Minute, "virtual time of a run")
+	c.Flags().IntSliceVar(&pods, "pods", []int{20}, "numbers of pods")
+	c.Flags().StringSliceVar(&kinds, "kinds", nodeKinds, "kinds of nodes")
+	c.Flags().DurationVar(&duration, "duration", 10*time.Minute, "virtual time of a run")
 	f.addTo(c, nodesBudget, "compare this many runs of each node")
 	return c
-}
-
-// compareNodes compares all kinds of nodes with each number of pods.
-func compareNodes(c *cobra.Command, f *nodesFlags) error {
-	s := &session{out: f.out, step: c.Context().Err}
-	for _, pods := range f.pods {
-		for _, kind := range f.kinds {
-			name := fmt.Sprintf("%-13s", nodeName(kind, pods))
-			err := s.compare(name, f.repeat, func() (*compare.Outcome, error) {
-				return compareNode(f.t, kind, pods, f.duration,
-					compare.Options{Procs: f.procs, Budget: f.budget, Step: c.Context().Err})
-			}, func(o *compare.Outcome) {
-				counts := countsOf(o)
-				counts.Equal = counts.Equal && !o.OnlyRecords
-				s.sum.add(counts)
-				fmt.Fprintf(f.out, "%s  real kubelet %7s, %7s to follow\n", counts.line(name),
-					o.RealTime.Round(time.Millisecond), o.FollowTime.Round(time.Millisecond))
-				switch {
-				case !o.Equal():
-					writeIndented(f.out, o.Text())
-				case o.OnlyRecords:
-					fmt.Fprintln(f.out, "    the records are equal, but not the times of syncs and manual triggers")
-				}
-			})
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return s.end()
-}
-
-// compareNode compares one run of a node.
-func compareNode(t *testing.T, kind string, pods int, duration time.Duration, o compare.Options) (*compare.Outcome,
-	error) {
-	all, err := scenarios.LoadBytes(nodeName(kind, pods)+".yaml", nodeScenario(kind, pods, duration), nil)
-	if err != nil {
-		return nil, err
-	}
-	return compare.Plan(t, all[0].Plan(release.Version, nil), o)
 }
 
 // maxNodePods is the maximum number of pods of a node.

@@ -20,7 +20,11 @@ func TestNodes(t *testing.T) {
 		t.Skip("the log of older releases does not reach the comparison")
 	}
 	for _, kind := range nodeKinds {
-		o, err := compareNode(t, kind, 12, 2*time.Minute, compare.Options{Budget: nodesBudget})
+		p, err := firstPlan(nodeScenario(kind, 12, 2*time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := compare.Plan(t, p, compare.Options{Budget: nodesBudget})
 		switch {
 		case err != nil:
 			t.Errorf("%s: %v", kind, err)

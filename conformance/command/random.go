@@ -182,9 +182,7 @@ func (r *randomReport) write(result seedResult) error {
 		fmt.Fprintln(r.out)
 		writeIndented(r.out, run.Text)
 	}
-	if result.SecondExplained {
-		r.sum.second++
-	}
+	r.sum.addSecond(result.SecondRun)
 	if result.difference() == nil {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"probesim.dev/conformance/runs"
 	"probesim.dev/internal/proof/random"
 	"probesim.dev/internal/scenarios/expect"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/plan"
 	"probesim.dev/sim/virtual"
@@ -170,7 +171,7 @@ func failedIn(p *scenarios.Plan, records []trace.Record) []string {
 	}
 	var names []string
 	for _, r := range results {
-		if r.Outcome == expect.Failed {
+		if r.Outcome == report.Failed {
 			names = append(names, cmp.Or(r.Expect.Name, fmt.Sprintf("the expectation in line %d", r.Expect.Line)))
 		}
 	}

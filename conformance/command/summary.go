@@ -1,8 +1,6 @@
 package command
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -98,37 +96,12 @@ func (s *summary) err() error {
 	return nil
 }
 
-// session is a command that compares runs in this process.
-type session struct {
-	out  *bufio.Writer
-	step func() error // the reason to stop
-	sum  summary
-}
-
-// compare compares runs with a name, and calls write with each result. It returns an error if the
-// command is to stop.
-func (s *session) compare(name string, runs int, run func() (*compare.Outcome, error),
-	write func(*compare.Outcome)) error {
-	for range runs {
-		o, err := run()
-		if stop := s.step(); stop != nil {
-			return errors.Join(s.sum.write(s.out, true), stop)
-		}
-		if err != nil {
-			s.sum.faults++
-			fmt.Fprintln(s.out, faultLine(name, err.Error()))
-		} else {
-			write(o)
-		}
-		if err := s.out.Flush(); err != nil {
-			return err
-		}
+// addSecond adds the result of a second run of the real kubelet.
+func (s *summary) addSecond(result string) {
+	if result == secondExplained {
+		s.second++
 	}
-	return nil
 }
-
-// end writes the totals, and returns the error that the command ends with.
-func (s *session) end() error { return errors.Join(s.sum.write(s.out, false), s.sum.err()) }
 
 // secondExplained is the note for a run that differs when a second run of the same scenario is
 // explained. Runs of the real kubelet vary, and the simulator explains at least one of the two.

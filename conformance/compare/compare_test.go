@@ -11,6 +11,7 @@ import (
 	"probesim.dev/conformance/kubelet/release"
 	"probesim.dev/conformance/realkubelet"
 	"probesim.dev/internal/scenarios/expect"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/format"
@@ -72,7 +73,7 @@ func runAndCheck(t *testing.T, s *scenarios.Scenario, jitter *int64) error {
 func checkExpectations(p *scenarios.Plan, o *Outcome) error {
 	results, err := expect.Check(p, expect.Run{Records: o.Real})
 	for _, r := range results {
-		if r.Outcome == expect.Failed {
+		if r.Outcome == report.Failed {
 			err = errors.Join(err, fmt.Errorf("%s does not hold: %+v", r.Expect.Name, r.Failures))
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"probesim.dev/conformance/realkubelet"
 	"probesim.dev/internal/scenarios/drive"
 	"probesim.dev/internal/scenarios/expect"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/kubelet"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
@@ -244,7 +245,7 @@ func (u *usualOrder) Fraction(c choose.Choice) float64 {
 func checkExpectations(p *scenarios.Plan, o *compare.Outcome) error {
 	results, err := expect.Check(p, expect.Run{Records: o.Real})
 	for _, r := range results {
-		if r.Outcome == expect.Failed {
+		if r.Outcome == report.Failed {
 			err = errors.Join(err, fmt.Errorf("%s does not hold: %+v", r.Expect.Name, r.Failures))
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"probesim.dev/internal/long"
 	"probesim.dev/internal/scenarios/expect"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios"
 )
 
@@ -67,7 +68,7 @@ func TestScenarios(t *testing.T) {
 		}
 		for version, results := range runs {
 			for _, result := range expect.Some(results) {
-				if result.Outcome != expect.Held && result.Outcome != expect.Skipped {
+				if result.Outcome != report.OK && result.Outcome != report.Skipped {
 					t.Errorf("%s:%d: %s did not hold in any run of %s", result.Expect.File, result.Expect.Line,
 						result.Expect.Name, version)
 				}
@@ -108,9 +109,9 @@ func holds(t *testing.T, r *run) {
 	}
 	for _, result := range r.results {
 		switch {
-		case result.Outcome == expect.Held, result.Outcome == expect.Unmet:
+		case result.Outcome == report.OK, result.Outcome == report.Unmet:
 			continue
-		case result.Outcome == expect.Skipped && !result.Expect.AppliesTo(r.version):
+		case result.Outcome == report.Skipped && !result.Expect.AppliesTo(r.version):
 			continue
 		}
 		e := result.Expect

@@ -11,7 +11,7 @@ import (
 
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/long"
-	"probesim.dev/internal/scenarios/expect"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios/format"
 )
 
@@ -132,7 +132,7 @@ func TestExpectationsCanFail(t *testing.T) {
 						return
 					}
 					for _, result := range simulate(t, s.Plan(version, nil), options{mutation: m}).results {
-						if result.Outcome == expect.Failed || result.Outcome == expect.Unmet {
+						if result.Outcome == report.Failed || result.Outcome == report.Unmet {
 							left = slices.DeleteFunc(left, func(e *format.Expect) bool { return e == result.Expect })
 						}
 					}

@@ -19,8 +19,8 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/answers/bounds"
 	"probesim.dev/internal/answers/check"
-	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/kube/profile"
 	"probesim.dev/scenarios"
 )
@@ -179,7 +179,7 @@ func (s *Subject) verify(ctx context.Context, seed int64, files []File) error {
 			return r.Err
 		}
 		for i := range r.Results {
-			if r.Results[i].Outcome != expect.Held {
+			if r.Results[i].Outcome != report.OK {
 				return fmt.Errorf("the scenario %s does not show what it should: %v", w.Name, r.Results[i].Failures)
 			}
 		}

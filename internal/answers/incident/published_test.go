@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios"
 	"probesim.dev/trace"
 )
@@ -50,7 +50,7 @@ func TestPublishedIncidents(t *testing.T) {
 					t.Fatal(run.Err)
 				}
 				for _, r := range run.Results {
-					if r.Outcome != expect.Held {
+					if r.Outcome != report.OK {
 						t.Errorf("%s, line %d: %+v", variant, r.Expect.Line, r.Failures)
 					}
 				}

@@ -17,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"probesim.dev/internal/runner/play/manifest"
-	"probesim.dev/internal/scenarios/expect"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios/plan"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -98,7 +98,7 @@ func TestPlay(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("the trace is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
-		if r := p.Runs[0].Result; r.Err != nil || r.Results[0].Outcome != expect.Held {
+		if r := p.Runs[0].Result; r.Err != nil || r.Results[0].Outcome != report.OK {
 			t.Errorf("the expectation: %v, %+v", r.Err, r.Results)
 		}
 		if node := p.Node().String(); node != "{runPodSandbox: 890ms..890ms, createContainer: 40ms..40ms, "+
@@ -356,7 +356,7 @@ func TestRequests(t *testing.T) {
 			}
 			r := p.Runs[0].Result
 			lost := lostOf("default/web", r.Records, r.End)
-			if err != nil || lost != test.lost || r.Results[0].Outcome != expect.Held {
+			if err != nil || lost != test.lost || r.Results[0].Outcome != report.OK {
 				t.Errorf("%s: %v, %+v", test.name, err, r.Records)
 			}
 			c := &Comparison{}

@@ -13,9 +13,9 @@ import (
 
 	"probesim.dev/internal/long"
 	"probesim.dev/internal/proof/random"
-	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/library"
 )
@@ -182,7 +182,7 @@ func TestUnknownPorts(t *testing.T) {
 		}
 		run := simulate.Run(context.Background(), loaded[0].Plans()[0], simulate.Options{})
 		if r := run.Results[0]; r.Expect.Text != "{pod: web, first: ..1m, becomes: {ready: true}}" ||
-			r.Outcome != expect.Failed {
+			r.Outcome != report.Failed {
 			t.Errorf("%s is %v in\n%s", r.Expect.Text, r.Outcome, text)
 		}
 	}
@@ -231,7 +231,7 @@ func checkHolds(t *testing.T, s *scenarios.Scenario, text string) {
 			t.Errorf("%v, unreached %v", run.Err, run.Unreached)
 		}
 		for _, r := range run.Results {
-			if r.Outcome != expect.Held {
+			if r.Outcome != report.OK {
 				t.Errorf("does not hold: %s in\n%s", r.Expect.Text, text)
 			}
 		}

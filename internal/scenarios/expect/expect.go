@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/format"
@@ -33,22 +34,12 @@ type Run struct {
 	Internal bool
 }
 
-// Outcome is the outcome of an expectation in a run.
-type Outcome int
-
-const (
-	Held Outcome = iota
-	Failed
-	Skipped // the expectation does not apply to this run; see Result.Why
-	Unmet   // the expectation has runs: some and did not hold in this run; see Some
-)
-
 // Result is an expectation and its outcome.
 type Result struct {
 	Expect  *format.Expect
-	Outcome Outcome
+	Outcome report.Outcome
 	Why     string // the reason, in words, if the outcome is Skipped
-	Empty   string // if the outcome is Held: why this proves nothing, in words
+	Empty   string // if the outcome is OK: why this proves nothing, in words
 	// Failures are the first failures: one for each pod and each match of since. More is the number
 	// of further failures.
 	Failures []Failure
@@ -57,10 +48,8 @@ type Result struct {
 
 // Failure describes how an expectation failed.
 type Failure struct {
-	Kind     Kind
-	Expected string
-	Got      string
-	Around   []Line // the records around the time of the failure, in order
+	Kind Kind
+	report.Failure
 }
 
 // Kind is how what happened differs from what was expected.
@@ -76,12 +65,6 @@ const (
 	TooMany    Kind = "too many" // one is too many for never
 	WrongState Kind = "wrong state"
 )
-
-// Line is a record near the time of a failure. Mark is set for the records that show the failure.
-type Line struct {
-	Record *trace.Record
-	Mark   bool
-}
 
 // maxFailures is the number of failures of an expectation that are described in full.
 const maxFailures = 3
@@ -133,24 +116,24 @@ func (c *checker) cutShort() string {
 }
 
 func (c *checker) check(e *format.Expect) Result {
-	r := Result{Expect: e}
+	r := Result{Expect: e, Outcome: report.OK}
 	if r.Why = c.skip(e); r.Why != "" {
-		r.Outcome = Skipped
+		r.Outcome = report.Skipped
 		return r
 	}
 	f := &failures{checker: c, expect: e}
 	c.evaluate(e, f)
 	switch {
 	case f.count == 0 && c.cut() && c.open(e):
-		r.Outcome, r.Why = Skipped, c.cutShort()
+		r.Outcome, r.Why = report.Skipped, c.cutShort()
 	case f.count == 0:
 		r.Empty = c.empty(e)
 	case f.undecided && c.cut():
-		r.Outcome, r.Why = Skipped, c.cutShort()
+		r.Outcome, r.Why = report.Skipped, c.cutShort()
 	case e.Runs == format.SomeRun:
-		r.Outcome, r.Failures, r.More = Unmet, f.list, f.count-len(f.list)
+		r.Outcome, r.Failures, r.More = report.Unmet, f.list, f.count-len(f.list)
 	default:
-		r.Outcome, r.Failures, r.More = Failed, f.list, f.count-len(f.list)
+		r.Outcome, r.Failures, r.More = report.Failed, f.list, f.count-len(f.list)
 	}
 	return r
 }
@@ -185,19 +168,19 @@ func Some(runs [][]Result) []Result {
 	return results
 }
 
-// best returns the best result of expectation i in all runs: Held, then Failed, then Skipped.
+// best returns the best result of expectation i in all runs: OK, then Failed, then Skipped.
 func best(runs [][]Result, i int) Result {
 	result := runs[0][i]
 	for _, results := range runs {
 		switch r := results[i]; {
-		case r.Outcome == Held:
+		case r.Outcome == report.OK:
 			return r
-		case r.Outcome == Unmet && result.Outcome == Skipped:
+		case r.Outcome == report.Unmet && result.Outcome == report.Skipped:
 			result = r
 		}
 	}
-	if result.Outcome == Unmet {
-		result.Outcome = Failed
+	if result.Outcome == report.Unmet {
+		result.Outcome = report.Failed
 	}
 	return result
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
@@ -125,7 +126,8 @@ func (h *harness) scenario(expectations string) *scenarios.Scenario {
 	return all[0]
 }
 
-var outcomes = map[Outcome]string{Held: "ok", Failed: "FAILED", Skipped: "skipped", Unmet: "unmet"}
+var outcomes = map[report.Outcome]string{report.OK: "ok", report.Failed: "FAILED", report.Skipped: "skipped",
+	report.Unmet: "unmet"}
 
 func write(w io.Writer, r Result, around bool) {
 	fmt.Fprint(w, outcomes[r.Outcome])

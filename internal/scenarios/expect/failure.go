@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"probesim.dev/internal/scenarios/drive"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios"
 	"probesim.dev/scenarios/format"
 	planned "probesim.dev/scenarios/plan"
@@ -42,12 +43,11 @@ func (f *failures) add(fail failure) {
 	f.undecided = f.undecided && fail.undecided
 	f.count++
 	if len(f.list) < maxFailures {
-		f.list = append(f.list, Failure{
-			Kind:     fail.kind,
+		f.list = append(f.list, Failure{fail.kind, report.Failure{
 			Expected: f.checker.expected(f.expect, &fail),
 			Got:      fail.got(),
 			Around:   f.checker.around(&fail, f.checker.others(f.expect)),
-		})
+		}})
 	}
 }
 
@@ -63,7 +63,7 @@ const before, behind = 4, 3
 
 // around returns copies of the records of the pods, of others and of the node around the time of a
 // failure. Because they are copies, the memory of the whole trace can be freed.
-func (c *checker) around(fail *failure, others []string) []Line {
+func (c *checker) around(fail *failure, others []string) []report.Line {
 	keys := slices.Concat(fail.keys, others)
 	if fail.keys == nil {
 		keys = append(keys, fail.key)
@@ -83,9 +83,10 @@ func (c *checker) around(fail *failure, others []string) []Line {
 			n++
 		}
 	}
-	lines := make([]Line, len(places))
+	lines := make([]report.Line, len(places))
 	for i, place := range places {
-		lines[i] = Line{new(c.index.records[place]), place != fail.window.anchor && slices.Contains(fail.marks, place)}
+		lines[i] = report.Line{Record: new(c.index.records[place]),
+			Mark: place != fail.window.anchor && slices.Contains(fail.marks, place)}
 	}
 	return lines
 }
@@ -103,7 +104,7 @@ func (c *checker) place(fail *failure) int {
 
 // UnreachedStep describes why a step was not executed, with the records around that time. It
 // returns false if the run was cut short and could still have reached the step.
-func UnreachedStep(plan *scenarios.Plan, run Run, u drive.Unreached) (Failure, bool) {
+func UnreachedStep(plan *scenarios.Plan, run Run, u drive.Unreached) (report.Failure, bool) {
 	c, _ := newChecker(plan, run, &index{records: run.Records}) // around needs only the records
 	fail := failure{keys: plan.Scenario.PodKeys(u.Step.Actions()[0].Target, planned.Seen(run.Records)),
 		window: window{anchor: -1}, center: min(u.Due, c.run.End)}
@@ -117,5 +118,6 @@ func UnreachedStep(plan *scenarios.Plan, run Run, u drive.Unreached) (Failure, b
 	default:
 		got = "the step had nothing to act on at " + at(u.Due)
 	}
-	return Failure{Expected: "the step runs", Got: got, Around: c.around(&fail, nil)}, u.Due <= c.run.End || !c.cut()
+	return report.Failure{Expected: "the step runs", Got: got, Around: c.around(&fail, nil)},
+		u.Due <= c.run.End || !c.cut()
 }

@@ -14,7 +14,7 @@ import (
 // index finds records by pod and kind. It refers to a record by its position in the trace.
 type index struct {
 	records []trace.Record
-	pods    map[string]*podIndex
+	pods    map[string]*podIndex // also the Deployments
 	node    map[trace.Kind][]int
 	added   []string // pods, in order
 	details bool     // the statuses have their details
@@ -47,11 +47,29 @@ type podIndex struct {
 	states   []state // after each instant with such records
 }
 
-// state is the status of a pod from time t on. status is nil if the pod has none.
+// state is the status of a pod or the state of a Deployment from time t on. Both are nil if a pod
+// has no status.
 type state struct {
-	t      virtual.Time
-	status *trace.PodStatus
-	record int
+	t        virtual.Time
+	status   *trace.PodStatus
+	workload *trace.Workload
+	record   int
+}
+
+// matches reports whether the state meets all conditions.
+func (s *state) matches(f match.Fields, container string) bool {
+	if s.workload != nil {
+		return f.Workload(s.workload)
+	}
+	return f.Status(s.status, container)
+}
+
+// lookup returns the value of a field, or false if the state has none.
+func (s *state) lookup(container, name string) (value.Scalar, bool) {
+	if s.workload != nil {
+		return match.LookupWorkload(s.workload, name)
+	}
+	return match.Lookup(s.status, container, name)
 }
 
 func newIndex(records []trace.Record) *index {
@@ -62,13 +80,12 @@ func newIndex(records []trace.Record) *index {
 		r := &records[i]
 		if r.Pod == "" {
 			ix.node[r.Kind] = append(ix.node[r.Kind], i)
+			if r.Kind == trace.WorkloadChanged && r.Object.Workload != nil {
+				ix.entry(r.Object.Name).setState(state{t: r.T, workload: r.Object.Workload, record: i})
+			}
 			continue
 		}
-		p := ix.pods[r.Pod]
-		if p == nil {
-			p = &podIndex{kinds: map[trace.Kind][]int{}}
-			ix.pods[r.Pod] = p
-		}
+		p := ix.entry(r.Pod)
 		p.kinds[r.Kind] = append(p.kinds[r.Kind], i)
 		switch r.Kind {
 		case trace.PodAdded, trace.StatusPatched, trace.PodRemoved:
@@ -77,15 +94,23 @@ func newIndex(records []trace.Record) *index {
 			}
 			now.Apply(r)
 			ix.details = ix.details && (r.Status == nil || r.Status.Details != nil)
-			p.statuses = append(p.statuses, i)
-			p.setState(state{r.T, now.Status(r.Pod), i})
+			p.setState(state{t: r.T, status: now.Status(r.Pod), record: i})
 		}
 	}
 	return ix
 }
 
+// entry returns the records of a pod or a Deployment, to add to them.
+func (ix *index) entry(key string) *podIndex {
+	if ix.pods[key] == nil {
+		ix.pods[key] = &podIndex{kinds: map[trace.Kind][]int{}}
+	}
+	return ix.pods[key]
+}
+
 // setState appends a state. A state of the same instant replaces the one before.
 func (p *podIndex) setState(s state) {
+	p.statuses = append(p.statuses, s.record)
 	if n := len(p.states); n > 0 && p.states[n-1].t == s.t {
 		p.states[n-1] = s
 		return
@@ -102,14 +127,13 @@ func (ix *index) pod(key string) *podIndex {
 	return &noPod
 }
 
-// stateAt returns the status of a pod at t, or nil if it has none.
-func (ix *index) stateAt(key string, t virtual.Time) *trace.PodStatus {
+// stateAt returns the state of a pod or a Deployment at t.
+func (ix *index) stateAt(key string, t virtual.Time) (s state) {
 	states := ix.pod(key).states
-	later := sort.Search(len(states), func(i int) bool { return states[i].t > t })
-	if later == 0 {
-		return nil
+	if later := sort.Search(len(states), func(i int) bool { return states[i].t > t }); later > 0 {
+		s = states[later-1]
 	}
-	return states[later-1].status
+	return s
 }
 
 // moments returns the records of a pod and of the node that match m, in order. Do not modify the

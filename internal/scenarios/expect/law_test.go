@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
 	"probesim.dev/trace"
@@ -161,7 +162,7 @@ func TestAcceptedMatchersCanMatch(t *testing.T) {
 		}
 		valid++
 		results, err := Check(all[0].Plan("v1.37", nil), Run{Records: records[k.Kind], Internal: true})
-		if err != nil || results[0].Outcome != Failed {
+		if err != nil || results[0].Outcome != report.Failed {
 			t.Fatalf("%s is valid, but matches no record: %v, %v", text, results, err)
 		}
 	})

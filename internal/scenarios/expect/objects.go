@@ -2,9 +2,7 @@ package expect
 
 import (
 	"fmt"
-	"strings"
 
-	"probesim.dev/internal/printable"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/sim/virtual"
@@ -12,32 +10,12 @@ import (
 	"probesim.dev/trace/match"
 )
 
-// workloadRecords returns the records of the state of an object.
-func (c *checker) workloadRecords(object string) []int {
-	var list []int
-	for _, i := range c.index.node[trace.WorkloadChanged] {
-		if o := c.index.records[i].Object; o.Name == object && o.Workload != nil {
-			list = append(list, i)
-		}
-	}
-	return list
-}
-
-// workloadSignal returns the times at which the state of a Deployment matches.
-func (c *checker) workloadSignal(f match.Fields, object string) signal {
-	var s signal
-	for _, i := range c.workloadRecords(object) {
-		s.set(c.index.at(i), f.Workload(c.index.records[i].Object.Workload), i)
-	}
-	return s
-}
-
 // workloadMoments returns the changes of a Deployment from no match to a match. Its first state is
 // not a change.
 func (c *checker) workloadMoments(f match.Fields, object string) []int {
 	var list []int
 	held := true
-	for _, i := range c.workloadRecords(object) {
+	for _, i := range c.index.pod(object).statuses {
 		now := f.Workload(c.index.records[i].Object.Workload)
 		if now && !held {
 			list = append(list, i)
@@ -45,23 +23,6 @@ func (c *checker) workloadMoments(f match.Fields, object string) []int {
 		held = now
 	}
 	return list
-}
-
-// workloadWords describes the fields of an expectation at t.
-func (c *checker) workloadWords(f match.Fields, object string, t virtual.Time) string {
-	var w *trace.Workload
-	for _, i := range c.workloadRecords(object) {
-		if c.index.at(i) <= t {
-			w = c.index.records[i].Object.Workload
-		}
-	}
-	if w == nil {
-		return "no Deployment"
-	}
-	return "{" + strings.Join(printable.Words(f, func(field match.Field) string {
-		v, _ := match.LookupWorkload(w, field.Name)
-		return field.Name + ": " + v.String()
-	}), ", ") + "}"
 }
 
 // lost checks how many requests to a Service are lost in each window.

@@ -109,8 +109,9 @@ func (c *checker) observeIn(e *format.Expect, key string, w window) (o Observati
 // statusAt returns the values of the fields of an expectation at an instant.
 func (c *checker) statusAt(e *format.Expect, key string, t virtual.Time) ([]value.Scalar, error) {
 	var values []value.Scalar
+	st := c.index.stateAt(key, t)
 	for _, field := range e.Status {
-		v, ok := match.Lookup(c.index.stateAt(key, t), e.Container, field.Name)
+		v, ok := st.lookup(e.Container, field.Name)
 		if !ok {
 			return nil, fmt.Errorf("no %s at %s", field.Name, value.Format(t.Offset()))
 		}

@@ -12,14 +12,11 @@ import (
 	"probesim.dev/trace"
 )
 
-// signal returns the times at which the status of a pod matches.
+// signal returns the times at which the state of a pod or a Deployment matches.
 func (c *checker) signal(e *format.Expect, key string) signal {
 	var s signal
-	if e.Workload != "" {
-		return c.workloadSignal(e.Status, key)
-	}
 	for _, st := range c.index.pod(key).states {
-		s.set(st.t, e.Status.Status(st.status, e.Container), st.record)
+		s.set(st.t, st.matches(e.Status, e.Container), st.record)
 	}
 	return s
 }

@@ -22,7 +22,7 @@ type turn struct {
 func (c *checker) turns(key, container, field string) []turn {
 	var all []turn
 	for _, st := range c.index.pod(key).states {
-		v, ok := match.Lookup(st.status, container, field)
+		v, ok := st.lookup(container, field)
 		if !ok || len(all) > 0 && all[len(all)-1].value == v {
 			continue
 		}

@@ -160,7 +160,7 @@ func (c *checker) stateWords(e *format.Expect, keys []string, t virtual.Time) st
 	if e.Pods != nil {
 		var good, bad []string
 		for _, key := range keys {
-			if e.Status.Status(c.index.stateAt(key, t), e.Container) {
+			if st := c.index.stateAt(key, t); st.matches(e.Status, e.Container) {
 				good = append(good, trace.PodName(key))
 			} else {
 				bad = append(bad, trace.PodName(key))
@@ -168,18 +168,18 @@ func (c *checker) stateWords(e *format.Expect, keys []string, t virtual.Time) st
 		}
 		return podCountWords(good, bad)
 	}
-	if e.Workload != "" {
-		return c.workloadWords(e.Status, keys[0], t)
-	}
-	status := c.index.stateAt(keys[0], t)
-	if status == nil {
+	st := c.index.stateAt(keys[0], t)
+	switch {
+	case e.Workload != "" && st.workload == nil:
+		return "no Deployment"
+	case e.Workload == "" && st.status == nil:
 		return "no status"
 	}
 	words := make([]string, len(e.Status))
 	for i, f := range e.Status {
-		v, ok := match.Lookup(status, e.Container, f.Name)
+		v, ok := st.lookup(e.Container, f.Name)
 		if !ok {
-			if match.InDetail(f.Name) && match.Fields(nil).Status(status, e.Container) {
+			if match.InDetail(f.Name) && st.matches(nil, e.Container) {
 				words[i] = "no " + f.Name
 				continue
 			}

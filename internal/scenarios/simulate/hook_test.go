@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios"
 )
 
@@ -52,7 +52,7 @@ func TestSleepingHook(t *testing.T) {
 			}
 			plan := loaded[0].Plans()[0]
 			run := simulate.Run(context.Background(), plan, simulate.Options{})
-			if run.Err != nil || run.Results[0].Outcome != expect.Held {
+			if run.Err != nil || run.Results[0].Outcome != report.OK {
 				t.Errorf("%v, %+v", run.Err, run.Results[0].Failures)
 			}
 			if got := strings.Join(plan.Notes(), "\n"); got != test.note {

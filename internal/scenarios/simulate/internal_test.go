@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"probesim.dev/internal/scenarios/expect"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios"
 )
 
@@ -45,7 +45,7 @@ func TestInternalRecordsCanFail(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range Run(context.Background(), all[0].Plans()[0], Options{}).Results {
-		if r.Outcome != expect.Failed {
+		if r.Outcome != report.Failed {
 			t.Errorf("%s holds", r.Expect.Text)
 		}
 	}

@@ -161,15 +161,11 @@ func (r *Result) unreachedStep(u drive.Unreached) report.Expectation {
 	e := report.Expectation{Name: "step " + u.Step.Text, File: u.Step.File, Line: u.Step.Line, Column: u.Step.Column}
 	why, decided := expect.UnreachedStep(r.Plan, r.checked(), u)
 	if decided {
-		e.Outcome, e.Failures = report.Failed, []report.Failure{failure(why)}
+		e.Outcome, e.Failures = report.Failed, []report.Failure{why}
 	} else {
 		e.Outcome, e.Why = report.Skipped, "the run was cut short at "+value.Format(r.End.Offset())
 	}
 	return e
-}
-
-var outcomes = map[expect.Outcome]report.Outcome{
-	expect.Held: report.OK, expect.Failed: report.Failed, expect.Skipped: report.Skipped, expect.Unmet: report.Unmet,
 }
 
 // Expectations returns the report of the results of expectations.
@@ -178,9 +174,9 @@ func Expectations(results []expect.Result) []report.Expectation {
 	for i, r := range results {
 		list[i] = report.Expectation{Name: name(r.Expect), File: r.Expect.File, Line: r.Expect.Line,
 			Column:  r.Expect.Column,
-			Outcome: outcomes[r.Outcome], Why: cmp.Or(r.Why, r.Empty), More: r.More}
+			Outcome: r.Outcome, Why: cmp.Or(r.Why, r.Empty), More: r.More}
 		for _, f := range r.Failures {
-			list[i].Failures = append(list[i].Failures, failure(f))
+			list[i].Failures = append(list[i].Failures, f.Failure)
 		}
 		if last := len(r.Failures) - 1; last >= 0 && r.Expect.Observed {
 			list[i].Failures[last].Got += " (if this is correct, run with --update)"
@@ -194,12 +190,4 @@ func name(e *format.Expect) string {
 		return e.Name
 	}
 	return e.Text
-}
-
-func failure(f expect.Failure) report.Failure {
-	lines := make([]report.Line, len(f.Around))
-	for i, l := range f.Around {
-		lines[i] = report.Line{Record: l.Record, Mark: l.Mark}
-	}
-	return report.Failure{Expected: f.Expected, Got: f.Got, Around: lines}
 }

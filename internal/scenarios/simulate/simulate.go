@@ -16,6 +16,7 @@ import (
 	"probesim.dev/fakeruntime"
 	"probesim.dev/internal/scenarios/drive"
 	"probesim.dev/internal/scenarios/expect"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/node"
 	"probesim.dev/scenarios"
 	"probesim.dev/sim/choose"
@@ -198,8 +199,8 @@ func (r *Result) checked() expect.Run {
 // must then hold in this run.
 func (r *Result) Alone() {
 	for i := range r.Results {
-		if r.Results[i].Outcome == expect.Unmet {
-			r.Results[i].Outcome = expect.Failed
+		if r.Results[i].Outcome == report.Unmet {
+			r.Results[i].Outcome = report.Failed
 		}
 	}
 }

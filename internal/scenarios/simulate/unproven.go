@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"probesim.dev/internal/printable"
-	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/internal/scenarios/program"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios/format"
 	"probesim.dev/scenarios/plan"
@@ -57,7 +57,7 @@ func (r *Result) unproven() []string {
 		}
 	}
 	for i := range r.Results {
-		if e := &r.Results[i]; e.Outcome == expect.Held && e.Empty != "" {
+		if e := &r.Results[i]; e.Outcome == report.OK && e.Empty != "" {
 			list = append(list, fmt.Sprintf("%s:%d: %s held, but %s", printable.Text(e.Expect.File), e.Expect.Line,
 				printable.Text(name(e.Expect)), e.Empty))
 		}

@@ -2,7 +2,6 @@ package validation
 
 import (
 	"cmp"
-	"reflect"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -35,7 +34,7 @@ func (c *checker) checkPatchPod(p *format.PatchPod, n *strict.Node) {
 	case p.Status != nil && (p.Metadata != nil || p.Spec != nil):
 		n.Errorf("patches the status and more: the API updates the status separately, so write a step for each")
 	case p.Status != nil:
-		checkStatus(p, n)
+		checkStatus(n)
 		return
 	}
 	for _, w := range c.matching(p.Pod) {
@@ -46,7 +45,10 @@ func (c *checker) checkPatchPod(p *format.PatchPod, n *strict.Node) {
 }
 
 func (c *checker) checkPatched(p *format.PatchPod, w *workload, n *strict.Node) {
-	before := cmp.Or(w.before[p], w.Pod)
+	before := w.Pod
+	if p.ChangesProbes() {
+		before = cmp.Or(w.probed, w.Pod)
+	}
 	patched := merge(before, p.JSON(), n)
 	if patched == nil {
 		return
@@ -66,7 +68,9 @@ func (c *checker) checkPatched(p *format.PatchPod, w *workload, n *strict.Node) 
 		}
 	}
 	if p.ChangesProbes() {
-		w.checkProbes(patched, n)
+		if w.checkProbes(patched, n); !n.Bad() {
+			w.probed = patched
+		}
 	}
 	isNew := func(f string) bool { return !slices.Contains(w.Pod.Finalizers, f) }
 	n.Find("metadata.finalizers").ErrorIf(slices.ContainsFunc(patched.Finalizers, isNew),
@@ -97,14 +101,12 @@ func (w *workload) checkHandlers(c, first *v1.Container, n *strict.Node) {
 	}
 }
 
-// addProbes notes the probes that patches add to the containers of a workload, and the pod before
-// each patch. It takes the patches in the order in which they are written.
+// addProbes notes the probes that patches add to the containers of a workload.
 func (c *checker) addProbes(w *workload) {
-	w.withAdded, w.before = map[string]*v1.Container{}, map[*format.PatchPod]*v1.Pod{}
+	w.withAdded = map[string]*v1.Container{}
 	for container := range podutil.Containers(&w.Pod.Spec) {
 		w.withAdded[container.Name] = container
 	}
-	pod := w.Pod
 	for i, s := range c.scenario.Spec.Steps {
 		if s == nil || s.Patch == nil || !s.Patch.ChangesProbes() || !w.isAny(s.Patch.Pod) {
 			continue
@@ -113,40 +115,17 @@ func (c *checker) addProbes(w *workload) {
 		if n.Bad() || !c.withinLimits(w, n) {
 			continue
 		}
-		w.before[s.Patch] = pod
-		patched, err := admission.Merge(pod, s.Patch.JSON())
+		patched, err := admission.Merge(w.Pod, s.Patch.JSON())
 		if err != nil {
 			continue // reported elsewhere
 		}
 		admission.Default(patched)
-		next, valid := w.Pod.DeepCopy(), len(admission.ValidateUpdate(mutableProbes, patched, pod)) == 0
 		for after := range podutil.Containers(&patched.Spec) {
-			if container := podutil.Find(next, after.Name); container != nil {
-				first := withProbes(w.withAdded[after.Name], after)
-				w.withAdded[after.Name], valid = first, valid && sameHandlers(after, first)
-				container.LivenessProbe, container.ReadinessProbe, container.StartupProbe = after.LivenessProbe,
-					after.ReadinessProbe, after.StartupProbe
+			if first := w.withAdded[after.Name]; first != nil {
+				w.withAdded[after.Name] = withProbes(first, after)
 			}
 		}
-		if valid { // otherwise its errors are reported once
-			pod = next
-		}
 	}
-}
-
-// mutableProbes is a version in which patches can change probes.
-var mutableProbes = func() profile.Profile {
-	p := profile.V1_38_preview
-	p.MutableContainerProbes = true
-	return p
-}()
-
-// sameHandlers reports whether the probes of a container have the kinds of handlers of the first
-// ones.
-func sameHandlers(c, first *v1.Container) bool {
-	return !slices.ContainsFunc(podutil.Probes(c), func(p podutil.Probe) bool {
-		return program.HandlerOf(&p.ProbeHandler) != program.HandlerOf(&podutil.ProbeOf(first, p.Key).ProbeHandler)
-	})
 }
 
 // withProbes returns a container with the probes that only another version of the container has.
@@ -164,56 +143,29 @@ func (w *workload) isAny(name string) bool {
 		func(name string) bool { _, count := w.Named(name); return count > 0 })
 }
 
-// checkStatus applies the patch to a status with all conditions of the kubelet. The patch may
-// change other conditions and nothing else (ValidatePodStatusUpdate in
+// checkStatus reports a patch of the status that changes more than conditions which the kubelet
+// does not set, or that the API server rejects (ValidatePodStatusUpdate in
 // pkg/apis/core/validation/validation.go at v1.37.0).
-func checkStatus(p *format.PatchPod, n *strict.Node) {
-	pod := &v1.Pod{}
-	for _, t := range kubeletConditions {
-		pod.Status.Conditions = append(pod.Status.Conditions, v1.PodCondition{Type: t, Status: v1.ConditionUnknown})
-	}
-	patched := merge(pod, p.JSON(), n)
-	if patched == nil {
-		return
-	}
-	conditions := n.Find("status.conditions")
-	var others []v1.PodCondition
-	for i, c := range patched.Status.Conditions {
-		if !slices.Contains(kubeletConditions, c.Type) {
-			checkCondition(c, conditionNode(conditions, c.Type))
-			others = append(others, patched.Status.Conditions[i])
+func checkStatus(n *strict.Node) {
+	status, conditions := n.Field("status"), n.Find("status.conditions")
+	more := status.WrittenBeside("conditions") || conditions.Kind != strict.Missing && !conditions.Written()
+	for _, c := range conditions.Items {
+		name, is, removes := c.Field("type"), c.Field("status"), c.Field("$patch").Written()
+		switch {
+		case name.Value == "" && !removes:
+			name.Errorf("is required: the type of the condition")
+			continue
+		case name.Value == "" || slices.Contains(kubeletConditions, v1.PodConditionType(name.Value)):
+			more = true
+			continue
 		}
-	}
-	rest := patched.Status.DeepCopy()
-	rest.Conditions = slices.DeleteFunc(rest.Conditions,
-		func(c v1.PodCondition) bool { return slices.Contains(others, c) })
-	byType := func(a, b v1.PodCondition) int {
-		return slices.Index(kubeletConditions, a.Type) - slices.Index(kubeletConditions, b.Type)
-	}
-	slices.SortFunc(rest.Conditions, byType)
-	n.Field("status").ErrorIf(!reflect.DeepEqual(rest, &pod.Status),
-		"is supported only for conditions that the kubelet does not set")
-}
-
-// checkCondition reports conditions that the API server rejects, and unknown condition statuses.
-func checkCondition(c v1.PodCondition, n *strict.Node) {
-	for _, why := range validation.IsQualifiedName(string(c.Type)) {
-		n.Field("type").Errorf("%s", why)
-	}
-	if c.Status != v1.ConditionTrue && c.Status != v1.ConditionFalse && c.Status != v1.ConditionUnknown {
-		n.Field("status").Errorf("%s is not a condition status: write \"True\", \"False\" or \"Unknown\"",
-			strict.Quote(string(c.Status)))
-	}
-}
-
-// conditionNode returns the node of the condition of this type in a list.
-func conditionNode(list *strict.Node, t v1.PodConditionType) *strict.Node {
-	for i, item := range list.Items {
-		if item.Field("type").Value == string(t) {
-			return list.Index(i)
+		for _, why := range validation.IsQualifiedName(name.Value) {
+			name.Errorf("%s", why)
 		}
+		is.ErrorIf(!removes && !slices.Contains([]string{"True", "False", "Unknown"}, is.Value),
+			"%s is not a condition status: write \"True\", \"False\" or \"Unknown\"", strict.Quote(is.Value))
 	}
-	return list
+	status.ErrorIf(more, "is supported only for conditions that the kubelet does not set")
 }
 
 // checkResize applies the patch to the pods in their initial state. It does not consider what other

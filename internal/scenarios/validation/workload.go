@@ -20,12 +20,12 @@ import (
 type workload struct {
 	*plan.Workload
 	errs           manifests.PodErrors
-	unread         bool                         // some containers or their names could not be read
-	replicasUnread bool                         // the number of replicas could not be read
-	withAdded      map[string]*v1.Container     // containers by name, with the probes that steps add
-	before         map[*format.PatchPod]*v1.Pod // the pod before each patch of probes, with the changes of earlier ones
-	debugged       []*format.Debug              // the steps that have been checked
-	node           *strict.Node                 // of the entry of spec.pods
+	unread         bool                     // some containers or their names could not be read
+	replicasUnread bool                     // the number of replicas could not be read
+	withAdded      map[string]*v1.Container // containers by name, with the probes that steps add
+	probed         *v1.Pod                  // after the patches of probes that have been checked; nil before the first
+	debugged       []*format.Debug          // the steps that have been checked
+	node           *strict.Node             // of the entry of spec.pods
 	// a Deployment after the steps that have been checked; nil before the first
 	rolled    *appsv1.Deployment
 	revisions int // of rolled

@@ -15,9 +15,9 @@ import (
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/podutil"
 	"probesim.dev/internal/printable"
-	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/internal/scenarios/simulate"
 	"probesim.dev/internal/scenarios/text"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios"
 	"probesim.dev/trace"
 )
@@ -142,7 +142,7 @@ func (c *subject) try(ctx context.Context, b behavior) (*behavior, error) {
 		return nil, err
 	}
 	for i, r := range run.Results {
-		if r.Outcome == expect.Held {
+		if r.Outcome == report.OK {
 			b.met = append(b.met, c.sights[i])
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/answers/incident/verdict"
 	"probesim.dev/internal/input"
-	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/scenarios"
 	"probesim.dev/trace"
 )
@@ -51,7 +51,7 @@ func written(t *testing.T, rec *incident.Recording, v *verdict.Verdict) *Result 
 		t.Errorf("%d expectations for %d facts\n%s", len(run.Results), r.Meets, r.Text)
 	}
 	for _, x := range run.Results {
-		if x.Outcome != expect.Held {
+		if x.Outcome != report.OK {
 			t.Errorf("%v does not hold\n%s", x, r.Text)
 		}
 	}

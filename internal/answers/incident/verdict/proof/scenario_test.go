@@ -13,8 +13,8 @@ import (
 	"probesim.dev/internal/answers/incident/scenario"
 	"probesim.dev/internal/answers/incident/verdict"
 	"probesim.dev/internal/input"
-	"probesim.dev/internal/scenarios/expect"
 	"probesim.dev/internal/scenarios/simulate"
+	"probesim.dev/internal/show/report"
 	"probesim.dev/trace"
 )
 
@@ -101,7 +101,7 @@ func TestScenarios(t *testing.T) {
 					r.Meets, r.Text)
 			}
 			for _, x := range again.Results {
-				if x.Outcome != expect.Held {
+				if x.Outcome != report.OK {
 					t.Errorf("%v does not hold\n%s", x, r.Text)
 				}
 			}
