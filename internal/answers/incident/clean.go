@@ -80,6 +80,21 @@ func unframed(line string) string {
 	return line
 }
 
+// uncommented returns a line without the mark of a comment, behind which scripts show outputs, and
+// whether it has one. The prompt of root looks like one.
+func uncommented(line string) (text string, comment bool) {
+	mark := commentMark.FindString(line)
+	if mark == "" {
+		return line, false
+	}
+	if _, _, prompt := prompted(strings.TrimSpace(line)); prompt {
+		return line, false
+	}
+	return line[len(mark):], true
+}
+
+var commentMark = regexp.MustCompile(`^\s*(?:#+(?:\s|$)|//\s)`)
+
 // fence matches the beginning of a line that begins or ends a block of code.
 var fence = regexp.MustCompile("^(?:```|~~~|</?(?:pre|details|summary|code)|\\{(?:code|noformat)|\\[/?code)")
 

@@ -67,6 +67,9 @@ func (t *textReader) row(f *Fact, left columns, line string, right []word) bool 
 // returns the message. It returns false for a sentence.
 func (t *textReader) completeRow(f *Fact, left *columns, line string, right []word) (message string, is bool) {
 	next, own := "", left.name != ""
+	if len(right) > 1 && ruled(right[0].text) { // dots in place of columns
+		right = right[1:]
+	}
 	if len(right) > 0 {
 		next, message = right[0].text, line[right[0].start:]
 	}

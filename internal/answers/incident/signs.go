@@ -62,19 +62,19 @@ func alternatives(text string) string {
 }
 
 // signHints are parts of what signs match: a search for them costs less.
-var signHints = regexp.MustCompile(`rror|ERR|xceeded|ailed|FAIL|denied|unknown|no match|no image|toomany|limit|found|` +
-	`credentials|busy|imed out|panic|memory|bad_alloc|atal|FATAL|unauth|Caused|ackOff|ack-off`)
+var signHints = lists["hints"]
 
 // sign keeps a line that may say why a program does not run. Fatal lines of klog do.
 func (t *textReader) sign(line string, at Place) bool {
 	proves, m := "", isKlog(line)
-	if m != nil && line[m[2]] == 'F' {
-		proves = "ownExit"
-	}
-	for i := 0; proves == "" && i < len(signs) && signHints.MatchString(line); i++ {
+	hinted := !glossary.MatchString(line) && slices.ContainsFunc(signHints, func(hint string) bool { return strings.Contains(line, hint) })
+	for i := 0; proves == "" && i < len(signs) && hinted; i++ {
 		if asserted(line, signs[i].Words) != nil {
 			proves = signs[i].Name
 		}
+	}
+	if proves == "" && m != nil && line[m[2]] == 'F' {
+		proves = "ownExit"
 	}
 	if proves == "" {
 		return false

@@ -19,6 +19,7 @@ type textReader struct {
 	width    int   // length of its line
 	listing  int   // number of the list of pods
 	raw      int   // length of the line that is read
+	comment  bool  // the line is a comment
 	next     int   // offset of the next line
 	words    []word
 	// withPhase is the last pod of which a description had the phase.
@@ -48,7 +49,9 @@ func (t *textReader) line(line string, at Place) {
 		t.skip(at, line)
 		return
 	}
-	line = unframed(line)
+	line, comment := uncommented(unframed(line))
+	wasComment := t.comment
+	t.comment = comment
 	trimmed := strings.TrimSpace(line)
 	t.words = split(line, t.words[:0])
 	if t.consoleLine(trimmed, at) || t.inBlock(trimmed, at) {
@@ -69,6 +72,8 @@ func (t *textReader) line(line string, at Place) {
 	case t.heading(trimmed, at):
 	case t.eventRow(line, t.words, at) || t.podRow(line, t.words, at) || t.nodeRow(line, at):
 	case !event.hasOutput(trimmed) && t.fieldLine(line, at):
+	case comment && !(wasComment && event != nil) && !speaks(trimmed):
+		t.dotted(trimmed)
 	case t.spokenEvent(line, t.words, at):
 	case strings.HasSuffix(trimmed, "status is Pending") && t.spokenState(line, at):
 	case event != nil && len(event.Message) <= maxMessage && new(columns).readTime(t.words) == 0:

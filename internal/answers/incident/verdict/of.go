@@ -175,18 +175,18 @@ func addSign(rec *incident.Recording, list []Verdict) {
 	}
 }
 
-// ofSign returns the ruling on a recording without facts that has a line that says why.
+// ofSign returns the ruling on a recording without facts that has a line that says why: the first
+// one, and rather one that names a cause.
 func ofSign(rec *incident.Recording) *ruling {
-	r := certain(NoFacts).open()
+	r, best := certain(NoFacts).open(), 0
 	for _, sign := range rec.Signs {
 		cause, _, _ := strings.Cut(sign.Proves, " ")
-		name := "sign " + sign.Proves
-		if phrases[name] == (phrase{}) || r.sure == Likely || r.cause == Unknown && cause == string(Unknown) {
-			continue // the first one, and rather one that names a cause
-		}
-		r = certain(Cause(cause), &incident.Fact{Place: sign.Place, Text: sign.Text}).likely().saying(name)
-		if r.what = shortened(sign.Text); r.cause == Unknown {
-			r.open()
+		rank := 2 - slices.Index([]Cause{Unknown, OwnExit}, Cause(cause))
+		if name := "sign " + sign.Proves; rank > best && phrases[name] != (phrase{}) {
+			r = certain(Cause(cause), &incident.Fact{Place: sign.Place, Text: sign.Text}).likely().saying(name)
+			if r.what, best = shortened(sign.Text), rank; rank < 3 {
+				r.open()
+			}
 		}
 	}
 	return r
@@ -228,6 +228,10 @@ func nothing(rec *incident.Recording) Verdict {
 			return started.Reason == "Started" && started.Pod == f.Pod && after(started, f)
 		}) {
 			r.saying("went on").likely()
+		} else if f.Reason == "FailedScheduling" && slices.ContainsFunc(rec.Facts, func(o *incident.Fact) bool {
+			return o.Reason == "Scheduled" && o.Pod == f.Pod
+		}) { // which comes last
+			r.saying("scheduled since").likely()
 		}
 		r.proof, r.what = []*incident.Fact{f}, firstLine(cmp.Or(f.Message, f.Reason), 160)
 	case made >= 0:
