@@ -126,7 +126,7 @@ func (t *textReader) endBlock() {
 		t.pod = t.reader.pod(b.fields["namespace"], name, "", at)
 	default:
 		for _, line := range b.lines {
-			if !t.spokenEnd(line.Text, line.Place) {
+			if !t.spokenEnd(line.Text, line.Place) && !t.sign(line.Text, line.Place) {
 				t.skip(line.Place, line.Text)
 			}
 		}

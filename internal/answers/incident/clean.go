@@ -13,6 +13,12 @@ var escape = regexp.MustCompile(`\x1b(?:\[[^\x40-\x7e\n]*[\x40-\x7e]?|[^\[\n])?`
 var entities = strings.NewReplacer("&quot;", `"`, "&#34;", `"`, "&#39;", "'", "&lt;", "<", "&gt;", ">", "&amp;", "&",
 	"&nbsp;", " ", "<br>", "", "<br/>", "", "<br />", "")
 
+// tags matches tags of HTML inside a line, and entity what shows that its text is escaped.
+var (
+	tags   = regexp.MustCompile(`</?(?:span|b|i|em|strong|font|a|p|div|td|tr|li)(?: [^>\n]*)?>`)
+	entity = regexp.MustCompile(`&(?:quot|gt|#39);`)
+)
+
 // masked matches what a person wrote in place of a part of a name, such as <redacted>-0.
 var masked = regexp.MustCompile(`([-/["=.]<|^<|<)([A-Za-z0-9][A-Za-z0-9 _-]{0,30})>(-?)`)
 
@@ -39,7 +45,10 @@ func clean(data []byte) []byte {
 			data = bytes.ReplaceAll(data, []byte(c[0]), []byte(c[1]))
 		}
 	}
-	if bytes.Contains(data, []byte("&quot;")) || bytes.Contains(data, []byte("&gt;")) {
+	if bytes.Contains(data, []byte("</")) {
+		data = tags.ReplaceAll(data, nil)
+	}
+	if bytes.Contains(data, []byte("&")) && entity.Match(data) {
 		data = []byte(entities.Replace(string(data)))
 	}
 	if bytes.Contains(data, []byte("<")) {

@@ -47,6 +47,7 @@ var (
 	// eventFor matches an event of the scheduler or the kubelet that an end-to-end test writes
 	// (dumpEventsInNamespace in the same file).
 	eventFor = pattern("eventFor")
+	e2ePod   = pattern("e2ePod")
 
 	podName = regexp.MustCompile(`(?:^|[^-._a-z0-9])([a-z0-9][-a-z0-9.]*)_([a-z0-9][-a-z0-9]*)\((?:([^)]*)\))?`)
 	// sandboxName matches the name of a sandbox in a runtime: that of the pod, its namespace, its
@@ -128,6 +129,16 @@ func (t *textReader) logLine(line string, at Place) bool {
 
 // dumpLine reads a line of what an end-to-end test writes about the pods of a node.
 func (t *textReader) dumpLine(line string, at Place) bool {
+	if m := e2ePod.FindStringSubmatch(line); m != nil {
+		pod := t.reader.pod("", m[1], "", at)
+		phase := &Fact{Kind: Phase, Value: m[2], Place: at, Source: FromText, Pod: pod, Text: brief(line)}
+		ready := *phase
+		if ready.Kind, ready.Value = Ready, strconv.FormatBool(strings.Contains(m[3], "{Ready True")); pod != nil {
+			t.add(phase)
+			t.add(&ready)
+		}
+		return true
+	}
 	if !strings.Contains(line, " container statuses recorded)") && !strings.Contains(line, ", restart count ") {
 		return false
 	}
@@ -156,7 +167,7 @@ func (t *textReader) dumpedEvent(line string, at Place) bool {
 		return false
 	}
 	left := columns{kind: "Pod", name: m[2]}
-	left.addDate("2006-01-02 15:04:05 -0700 MST", m[1])
+	left.addDate(goTime, m[1])
 	t.place(&Fact{Place: at, Reason: m[3], Message: m[4], AtLeast: true, Text: brief(m[0])}, left)
 	return true
 }

@@ -139,7 +139,10 @@ func (r *reader) readFile(f input.File) {
 	before, problems := r.used(), len(r.rec.Problems)
 	for at := 0; at < len(r.data); {
 		line := r.line(at)
-		n := r.readObject(at, line)
+		n := 0
+		if !escapedBreak.MatchString(line) {
+			n = r.readObject(at, line)
+		}
 		if r.text.next = at + cmp.Or(n, len(line)+1); n == 0 {
 			r.text.line(line, r.at(at))
 		}

@@ -39,6 +39,9 @@ var nextField = regexp.MustCompile(`^(?:    (?:Liveness|Readiness|Startup|Enviro
 	`|Mounts)|(?:Environment|Mounts|Conditions|Volumes|QoS Class|Node-Selectors|Tolerations|Events)):(?:\s|$)` +
 	`|^\s*(?:Warning|Normal)\s`)
 
+// escapedBreak matches an escaped line break before a row of kubectl describe.
+var escapedBreak = regexp.MustCompile(`\\n(?:\s+(?:Normal|Warning|Reason:|State:)\s|Events:|Status:)`)
+
 // maxJoined is the maximum number of lines that belong to one line.
 const maxJoined = 200
 
@@ -47,6 +50,12 @@ func (t *textReader) line(line string, at Place) {
 	line = strings.TrimRight(line, "\r \t")
 	if t.raw = len(line); t.raw > maxLine {
 		t.skip(at, line)
+		return
+	}
+	if escapedBreak.MatchString(line) && isKlog(line) == nil { // a text in a string of a program
+		for part := range strings.SplitSeq(strings.ReplaceAll(line, `\"`, `"`), `\n`) {
+			t.line(part, at)
+		}
 		return
 	}
 	line, comment := uncommented(unframed(line))
@@ -74,6 +83,7 @@ func (t *textReader) line(line string, at Place) {
 	case !event.hasOutput(trimmed) && t.fieldLine(line, at):
 	case comment && !(wasComment && event != nil) && !speaks(trimmed):
 		t.dotted(trimmed)
+		t.sign(line, at)
 	case t.spokenEvent(line, t.words, at):
 	case strings.HasSuffix(trimmed, "status is Pending") && t.spokenState(line, at):
 	case event != nil && len(event.Message) <= maxMessage && new(columns).readTime(t.words) == 0:

@@ -192,6 +192,9 @@ func ofSign(rec *incident.Recording) *ruling {
 	return r
 }
 
+// waited has the signs that say that not all is well, whatever the facts show.
+var waited = map[string]bool{"sign unknown progress": true, "sign unknown rollout": true, "sign unknown wait": true}
+
 // created matches the message of a Job, whose pods have its name and five letters.
 var created = regexp.MustCompile(`^Created pod: ([a-z0-9][-a-z0-9.]*)-[a-z0-9]{5}$`)
 
@@ -204,9 +207,10 @@ func nothing(rec *incident.Recording) Verdict {
 	warning := slices.IndexFunc(rec.Facts, warned)
 	ofNode := slices.IndexFunc(rec.Facts, func(f *incident.Fact) bool { return f.Pod == nil })
 	made := slices.IndexFunc(rec.Facts, func(f *incident.Fact) bool { return created.MatchString(f.Message) })
+	sign := ofSign(rec)
 	switch {
-	case len(rec.Facts) == 0:
-		r = ofSign(rec)
+	case len(rec.Facts) == 0, waited[sign.words]:
+		r = sign
 	case nodesDown(rec) != nil:
 		r = nodesDown(rec)
 	case ofNode >= 0:

@@ -319,8 +319,8 @@ func (w *writer) howOften() string {
 	return often(total(list), longest)
 }
 
-// rejection matches what is before the reason in a message of a controller.
-var rejection = regexp.MustCompile(`^(?:.*?pods "[^"]*" is forbidden: |Error creating: )`)
+// beforeWhy matches what is before the reason in a message of a controller, or about an image.
+var beforeWhy = regexp.MustCompile(`^(?:.*?pods "[^"]*" is forbidden: |Error creating: |Failed to pull image "[^"]*": )`)
 
 // rpcCode matches what a client of gRPC writes before the words of an error.
 var rpcCode = regexp.MustCompile(`^(?:rpc error: )?code = \w+ desc = `)
@@ -336,8 +336,9 @@ func (w *writer) message() (message string) {
 		message = output
 	}
 	if first, _, _ := strings.Cut(message, "\n"); w.r.cause == Rejected || strings.HasSuffix(first, ":") { // wrapped
-		message = rejection.ReplaceAllString(strings.Join(strings.Fields(message), " "), "")
+		message = strings.Join(strings.Fields(message), " ")
 	}
+	message = beforeWhy.ReplaceAllString(message, "")
 	if w.r.cause == CannotStart { // what follows is a guess of Docker
 		message, _, _ = strings.Cut(message, ": unknown")
 	}
