@@ -67,9 +67,11 @@ var signHints = lists["hints"]
 // sign keeps a line that may say why a program does not run. Fatal lines of klog do.
 func (t *textReader) sign(line string, at Place) bool {
 	proves, m := "", isKlog(line)
-	hinted := !glossary.MatchString(line) && slices.ContainsFunc(signHints, func(hint string) bool { return strings.Contains(line, hint) })
+	hinted := !glossary.MatchString(line) && slices.ContainsFunc(signHints,
+		func(hint string) bool { return strings.Contains(line, hint) })
 	for i := 0; proves == "" && i < len(signs) && hinted; i++ {
-		if asserted(line, signs[i].Words) != nil {
+		vague := strings.HasPrefix(signs[i].Name, "vague ") // it counts whatever the line says of it
+		if vague && !t.comment && signs[i].Words.MatchString(line) || !vague && asserted(line, signs[i].Words) != nil {
 			proves = signs[i].Name
 		}
 	}

@@ -161,7 +161,7 @@ func addSign(rec *incident.Recording, list []Verdict) {
 		for _, sign := range slices.Backward(rec.Signs) {
 			cause, _, _ := strings.Cut(sign.Proves, " ")
 			same := v.generic && cause == string(v.Cause)
-			other := slices.Contains([]Cause{Unknown, Removed, Image}, Cause(cause))
+			other := slices.Contains([]Cause{Unknown, Removed, Image, "vague"}, Cause(cause))
 			if !same && (other || !open) && !(late && cause == string(Configuration)) {
 				continue
 			}
@@ -176,15 +176,16 @@ func addSign(rec *incident.Recording, list []Verdict) {
 }
 
 // ofSign returns the ruling on a recording without facts that has a line that says why: the first
-// one, and rather one that names a cause.
+// one, and rather one that names a cause, an error, or at least what it is about.
 func ofSign(rec *incident.Recording) *ruling {
 	r, best := certain(NoFacts).open(), 0
 	for _, sign := range rec.Signs {
 		cause, _, _ := strings.Cut(sign.Proves, " ")
-		rank := 2 - slices.Index([]Cause{Unknown, OwnExit}, Cause(cause))
+		rank := 3 - slices.Index([]Cause{Unknown, OwnExit, "vague"}, Cause(cause))
 		if name := "sign " + sign.Proves; rank > best && phrases[name] != (phrase{}) {
 			r = certain(Cause(cause), &incident.Fact{Place: sign.Place, Text: sign.Text}).likely().saying(name)
-			if r.what, best = shortened(sign.Text), rank; rank < 3 {
+			if r.what, best = shortened(sign.Text), rank; rank < 4 {
+				r.cause = Unknown
 				r.open()
 			}
 		}
@@ -246,6 +247,9 @@ func nothing(rec *incident.Recording) Verdict {
 		r.saying("no trouble").likely() // a probe or an exit would have left events
 	default:
 		r.saying("nothing told").open()
+	}
+	if (r.words == "no trouble" || r.words == "nothing told") && sign.cause != NoFacts {
+		r = sign
 	}
 	return ofNoPod(rec, r)
 }
