@@ -61,18 +61,18 @@ func alternatives(text string) string {
 	return strings.Join(list, "|")
 }
 
-// signHints are parts of what signs match: a search for them costs less.
-var signHints = lists["hints"]
-
 // sign keeps a line that may say why a program does not run. Fatal lines of klog do.
 func (t *textReader) sign(line string, at Place) bool {
 	proves, m := "", isKlog(line)
-	hinted := !glossary.MatchString(line) && slices.ContainsFunc(signHints,
-		func(hint string) bool { return strings.Contains(line, hint) })
-	for i := 0; proves == "" && i < len(signs) && hinted; i++ {
-		vague := strings.HasPrefix(signs[i].Name, "vague ") // it counts whatever the line says of it
-		if vague && !t.comment && signs[i].Words.MatchString(line) || !vague && asserted(line, signs[i].Words) != nil {
-			proves = signs[i].Name
+	lower := strings.ToLower(line)
+	for i := 0; proves == "" && i < len(signs) && len(t.rec.Signs) < maxProblems; i++ {
+		name, hints, _ := strings.Cut(signs[i].Name, ": ")
+		hinted := slices.ContainsFunc(strings.Split(hints, "|"), func(h string) bool { return strings.Contains(lower, h) })
+		vague := strings.HasPrefix(name, "vague ") // it counts whatever the line says of it
+		switch {
+		case !hinted, glossary.MatchString(line):
+		case vague && !t.comment && signs[i].Words.MatchString(line), !vague && asserted(line, signs[i].Words) != nil:
+			proves = name
 		}
 	}
 	if proves == "" && m != nil && line[m[2]] == 'F' {
