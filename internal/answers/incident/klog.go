@@ -47,7 +47,6 @@ var (
 	// eventFor matches an event of the scheduler or the kubelet that an end-to-end test writes
 	// (dumpEventsInNamespace in the same file).
 	eventFor = pattern("eventFor")
-	e2ePod   = pattern("e2ePod")
 
 	podName = regexp.MustCompile(`(?:^|[^-._a-z0-9])([a-z0-9][-a-z0-9.]*)_([a-z0-9][-a-z0-9]*)\((?:([^)]*)\))?`)
 	// sandboxName matches the name of a sandbox in a runtime: that of the pod, its namespace, its
@@ -129,16 +128,6 @@ func (t *textReader) logLine(line string, at Place) bool {
 
 // dumpLine reads a line of what an end-to-end test writes about the pods of a node.
 func (t *textReader) dumpLine(line string, at Place) bool {
-	if m := e2ePod.FindStringSubmatch(line); m != nil {
-		pod := t.reader.pod("", m[1], "", at)
-		phase := &Fact{Kind: Phase, Value: m[2], Place: at, Source: FromText, Pod: pod, Text: brief(line)}
-		ready := *phase
-		if ready.Kind, ready.Value = Ready, strconv.FormatBool(strings.Contains(m[3], "{Ready True")); pod != nil {
-			t.add(phase)
-			t.add(&ready)
-		}
-		return true
-	}
 	if !strings.Contains(line, " container statuses recorded)") && !strings.Contains(line, ", restart count ") {
 		return false
 	}

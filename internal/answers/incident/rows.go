@@ -265,10 +265,6 @@ func (f *Fact) date(left columns) {
 // podRow reads a row of kubectl get pods, or of a script that polls pods: READY, STATUS and
 // RESTARTS are its anchor.
 func (t *textReader) podRow(line string, words []word, at Place) bool {
-	if m := treePod.FindStringSubmatch(line); strings.Contains(line, "ready:") && m != nil {
-		line = strings.Join([]string{m[1], m[4], m[2], cmp.Or(m[5], "0"), m[3]}, "  ")
-		words = split(line, nil)
-	}
 	for i := 0; i+1 < len(words) && i < 8; i++ {
 		if !strings.Contains(words[i].text, "/") || !digit(words[i].text[0]) {
 			continue
@@ -283,8 +279,6 @@ func (t *textReader) podRow(line string, words []word, at Place) bool {
 	}
 	return false
 }
-
-var treePod = pattern("treePod")
 
 // NodeNotReady is the reason of a fact about a node that kubectl get nodes shows. The message names
 // it.

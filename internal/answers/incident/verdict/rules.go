@@ -985,8 +985,10 @@ func hookFailed(e *evidence) *ruling {
 // waits: for the volumes, the network or its init containers, or nobody knows.
 func waits(e *evidence) *ruling {
 	switch {
-	case e.state == "Error" || e.state == "Failed":
+	case e.state == "Error":
 		return certain(OwnExit, e.from).likely()
+	case e.state == "Failed":
+		return certain(Unknown, e.from).open().saying("bare unknown")
 	case e.count("Pulling") > e.count("Pulled") && e.count("Created") == 0 && !e.restarted():
 		return certain(Waiting, e.events["Pulling"].fact).likely().saying("pulls")
 	case e.from != nil && (e.state == "ContainerCreating" ||
