@@ -18,8 +18,7 @@ type block struct {
 var labelled = regexp.MustCompile(`^(?:[-*•]\s+)?"?([A-Za-z][A-Za-z ]{0,20}?)"?\s*[:=]\s*(\S.*)?$`)
 
 // described matches fields of kubectl describe that no event has.
-var described = regexp.MustCompile(`^(?:(?:Last )?State|Exit Code|Restart Count|Container ID|(?:Init )?Containers|` +
-	`Conditions|Events):`)
+var described = pattern("described")
 
 // blockKeys are the fields of a block that are used, in lower case, with what they are. Others are
 // passed over.

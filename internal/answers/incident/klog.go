@@ -16,8 +16,7 @@ import (
 var (
 	// klogLine matches the beginning of a line of klog, which may follow the prefix of a journal:
 	// severity, month and day, time, thread, file and line.
-	klogLine = regexp.MustCompile(`(?:^|[^A-Za-z0-9])([IWEF])(\d{4} \d{2}:\d{2}:\d{2}\.\d{1,9})\s+(?:\d+ ` +
-		`+)?[\w.-]+\.go:\d+\]\s+`)
+	klogLine = pattern("klogLine")
 	// journalLine matches the beginning of a line of a journal whose program writes no prefix of
 	// klog, or of which somebody cut it off: month and day, time, node, program.
 	journalLine = pattern("journalLine")

@@ -35,9 +35,7 @@ type textReader struct {
 const wrapWidth = 79
 
 // nextField matches lines of kubectl describe after the value of another field.
-var nextField = regexp.MustCompile(`^(?:    (?:Liveness|Readiness|Startup|Environment|Environment Variables from` +
-	`|Mounts)|(?:Environment|Mounts|Conditions|Volumes|QoS Class|Node-Selectors|Tolerations|Events)):(?:\s|$)` +
-	`|^\s*(?:Warning|Normal)\s`)
+var nextField = pattern("nextField")
 
 // escapedBreak matches an escaped line break before a row of kubectl describe.
 var escapedBreak = regexp.MustCompile(`\\n(?:\s+(?:Normal|Warning|Reason:|State:)\s|Events:|Status:)`)
@@ -53,9 +51,12 @@ func (t *textReader) line(line string, at Place) {
 		return
 	}
 	if escapedBreak.MatchString(line) && isKlog(line) == nil { // a text in a string of a program
+		unread := t.rec.UnreadLines + 1
 		for part := range strings.SplitSeq(strings.ReplaceAll(line, `\"`, `"`), `\n`) {
 			t.line(part, at)
 		}
+		t.rec.UnreadLines = min(t.rec.UnreadLines, unread) // it is one line
+		t.rec.Unread = t.rec.Unread[:min(len(t.rec.Unread), unread)]
 		return
 	}
 	line, comment := uncommented(unframed(line))
