@@ -80,6 +80,11 @@ var otherRows = Patterns(table("otherrows"))
 // unframed returns a line without the frame of a table or of code, bars and back-quotes, and a row
 // of another tool in the form of kubectl.
 func unframed(line string) string {
+	if strings.Contains(line, "INFO: ") || strings.Contains(line, "ready:") {
+		for _, row := range otherRows {
+			line = row.Words.ReplaceAllString(line, row.Name)
+		}
+	}
 	trimmed := strings.TrimSpace(line)
 	switch {
 	case strings.Contains(trimmed, "│"):
@@ -88,10 +93,6 @@ func unframed(line string) string {
 		return strings.TrimRight(strings.ReplaceAll(strings.Trim(trimmed, "|"), "|", " "), " ")
 	case len(trimmed) > 1 && trimmed[0] == '`' && !strings.HasPrefix(trimmed, "```"):
 		return strings.Trim(trimmed, "`")
-	case strings.Contains(line, "INFO: "), strings.Contains(line, "ready:"):
-		for _, row := range otherRows {
-			line = row.Words.ReplaceAllString(line, row.Name)
-		}
 	}
 	return line
 }

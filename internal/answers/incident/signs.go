@@ -67,7 +67,8 @@ func (t *textReader) sign(line string, at Place) bool {
 	lower := strings.ToLower(line)
 	for i := 0; proves == "" && i < len(signs) && len(t.rec.Signs) < maxProblems; i++ {
 		name, hints, _ := strings.Cut(signs[i].Name, ": ")
-		hinted := slices.ContainsFunc(strings.Split(hints, "|"), func(h string) bool { return strings.Contains(lower, h) })
+		hinted := slices.ContainsFunc(strings.Split(hints, "|"),
+			func(hint string) bool { return strings.Contains(lower, hint) })
 		vague := strings.HasPrefix(name, "vague ") // it counts whatever the line says of it
 		switch {
 		case !hinted, glossary.MatchString(line):

@@ -944,7 +944,8 @@ func (e *evidence) errored(of trace.Probe) *ruling {
 	case failed.class == NoCommand:
 		if r.words = "errors command"; m == nil {
 			if !ownFault.MatchString(failed.output) {
-				r.words, r.what = "errors runtime", ": "+shortened(lastError(strings.Join(strings.Fields(failed.output), " ")))
+				said := strings.Join(strings.Fields(failed.output), " ")
+				r.words, r.what = "errors runtime", ": "+shortened(lastError(said))
 			}
 			break
 		}
