@@ -274,21 +274,17 @@ func cannotStart(e *evidence) *ruling {
 	})
 	for _, cause := range []Cause{Volume, Sandbox, Unschedulable} {
 		t, has := e.events[cause]
-		before := func(f *incident.Fact) bool { return f.Aged && !after(t.fact, f) || e.ready != "" || e.from != nil }
-		switch {
-		case e != e.of || !has || slices.ContainsFunc(ran, before):
-		case cause != Unschedulable || e.count("Scheduled") == 0:
-			if r := certain(cause, t.fact).fromLog(); len(ran) == 0 {
-				return r
-			} else {
-				return r.likely()
+		before := func(f *incident.Fact) bool { return !after(t.fact, f) || e.ready != "" || e.from != nil }
+		if e == e.of && has && !slices.ContainsFunc(ran, before) && (cause != Unschedulable ||
+			e.count("Scheduled") == 0) {
+			r := certain(cause, t.fact).fromLog()
+			if len(ran) > 0 {
+				r.likely()
 			}
+			return r
 		}
 	}
-	if e != e.of || len(ran) > 0 {
-		return nil
-	}
-	if f := e.conditions["PodScheduled"]; f != nil && f.Value == "False" {
+	if f := e.conditions["PodScheduled"]; e == e.of && len(ran) == 0 && f != nil && f.Value == "False" {
 		return certain(Unschedulable, f)
 	}
 	return nil
