@@ -134,8 +134,9 @@ func (t *textReader) spokenEnd(line string, at Place) bool {
 	return (f.ExitKnown || f.Reason != "") && t.addEnd(f)
 }
 
-// glossary matches an item of a list, or of a table, that explains the word.
-var glossary = regexp.MustCompile("^[\\s|*#-]*[*`]*OOMKilled[*`]*\\s*(?:[:|–—-]|[A-Za-z])")
+// glossary matches an item of a list, or of a table, that explains the word, and the last line of a
+// runner of CI, which tells nothing of a pod.
+var glossary = regexp.MustCompile("(?:Process completed|Job failed)\\b.*exit code|^[\\s|*#-]*[*`]*OOMKilled[*`]*\\s*(?:[:|–—-]|[A-Za-z])")
 
 // ofContainers matches words of a line that is about a container.
 var ofContainers = regexp.MustCompile(`(?i)\b(?:containers?|pods?|kubelet|(?:last )?state|sigkill|sigterm|oom\w*)\b|CrashLoop`)
