@@ -439,7 +439,7 @@ func templateHint(command string, files []input.File, err error) string {
 		case isJSON:
 		case says("this key is already set"):
 			hint = "has a key twice: kubectl takes the last one"
-		case says("placeholder"):
+		case says("placeholder"), says(`"${`), says(`"<`):
 			hint = "has placeholders: fill them in, as envsubst does, and pass the result to " + command
 		case says("lowercase RFC 1123"):
 			hint = "has names in capitals. If they stand for values, as in files for m4 or sed, fill them in first"

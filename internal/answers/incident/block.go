@@ -18,8 +18,7 @@ type block struct {
 var labelled = regexp.MustCompile(`^(?:[-*•]\s+)?"?([A-Za-z][A-Za-z ]{0,20}?)"?\s*[:=]\s*(\S.*)?$`)
 
 // described matches fields of kubectl describe that no event has.
-var described = regexp.MustCompile(`^(?:(?:Last )?State|Exit Code|Restart Count|Container ID|(?:Init )?Containers|` +
-	`Conditions|Events):`)
+var described = pattern("described")
 
 // blockKeys are the fields of a block that are used, in lower case, with what they are. Others are
 // passed over.
@@ -126,7 +125,7 @@ func (t *textReader) endBlock() {
 		t.pod = t.reader.pod(b.fields["namespace"], name, "", at)
 	default:
 		for _, line := range b.lines {
-			if !t.spokenEnd(line.Text, line.Place) {
+			if !t.spokenEnd(line.Text, line.Place) && !t.sign(line.Text, line.Place) {
 				t.skip(line.Place, line.Text)
 			}
 		}

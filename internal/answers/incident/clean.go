@@ -13,6 +13,12 @@ var escape = regexp.MustCompile(`\x1b(?:\[[^\x40-\x7e\n]*[\x40-\x7e]?|[^\[\n])?`
 var entities = strings.NewReplacer("&quot;", `"`, "&#34;", `"`, "&#39;", "'", "&lt;", "<", "&gt;", ">", "&amp;", "&",
 	"&nbsp;", " ", "<br>", "", "<br/>", "", "<br />", "")
 
+// tags matches tags of HTML inside a line, and entity what shows that its text is escaped.
+var (
+	tags   = regexp.MustCompile(`</?(?:span|b|i|em|strong|font|a|p|div|td|tr|li)(?: [^>\n]*)?>`)
+	entity = regexp.MustCompile(`&(?:quot|gt|#39);`)
+)
+
 // masked matches what a person wrote in place of a part of a name, such as <redacted>-0.
 var masked = regexp.MustCompile(`([-/["=.]<|^<|<)([A-Za-z0-9][A-Za-z0-9 _-]{0,30})>(-?)`)
 
@@ -39,7 +45,10 @@ func clean(data []byte) []byte {
 			data = bytes.ReplaceAll(data, []byte(c[0]), []byte(c[1]))
 		}
 	}
-	if bytes.Contains(data, []byte("&quot;")) || bytes.Contains(data, []byte("&gt;")) {
+	if bytes.Contains(data, []byte("</")) {
+		data = tags.ReplaceAll(data, nil)
+	}
+	if bytes.Contains(data, []byte("&")) && entity.Match(data) {
 		data = []byte(entities.Replace(string(data)))
 	}
 	if bytes.Contains(data, []byte("<")) {
@@ -66,8 +75,16 @@ func clean(data []byte) []byte {
 	return out
 }
 
-// unframed returns a line without the frame of a table or of code: bars and back-quotes.
+var otherRows = Patterns(table("otherrows"))
+
+// unframed returns a line without the frame of a table or of code, bars and back-quotes, and a row
+// of another tool in the form of kubectl.
 func unframed(line string) string {
+	if strings.Contains(line, "INFO: ") || strings.Contains(line, "ready:") {
+		for _, row := range otherRows {
+			line = row.Words.ReplaceAllString(line, row.Name)
+		}
+	}
 	trimmed := strings.TrimSpace(line)
 	switch {
 	case strings.Contains(trimmed, "│"):
@@ -79,6 +96,21 @@ func unframed(line string) string {
 	}
 	return line
 }
+
+// uncommented returns a line without the mark of a comment, behind which scripts show outputs, and
+// whether it has one. The prompt of root looks like one.
+func uncommented(line string) (text string, comment bool) {
+	mark := commentMark.FindString(line)
+	if mark == "" {
+		return line, false
+	}
+	if _, _, prompt := prompted(strings.TrimSpace(line)); prompt {
+		return line, false
+	}
+	return line[len(mark):], true
+}
+
+var commentMark = regexp.MustCompile(`^\s*(?:#+(?:\s|$)|//\s)`)
 
 // fence matches the beginning of a line that begins or ends a block of code.
 var fence = regexp.MustCompile("^(?:```|~~~|</?(?:pre|details|summary|code)|\\{(?:code|noformat)|\\[/?code)")

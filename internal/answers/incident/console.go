@@ -53,9 +53,8 @@ func (t *textReader) consoleLine(trimmed string, at Place) bool {
 // report. The part is about the pod that the title names, if the text has named it before.
 func (t *textReader) heading(trimmed string, at Place) bool {
 	switch {
-	case strings.HasPrefix(trimmed, "#") && !speaks(strings.TrimLeft(trimmed, "# ")) || ruled(trimmed):
-		dots := strings.Contains(trimmed, "..") || strings.Contains(trimmed, "…")
-		t.rec.Abridged = t.rec.Abridged || dots && t.section != nil && len(t.section.facts) > 0
+	case ruled(trimmed):
+		t.dotted(trimmed)
 		return true
 	case headed(t.words):
 		t.listing++
@@ -73,4 +72,10 @@ func (t *textReader) heading(trimmed string, at Place) bool {
 		}
 	}
 	return true
+}
+
+// dotted notes that dots stand for rows of a table that a person left out.
+func (t *textReader) dotted(trimmed string) {
+	dots := strings.Contains(trimmed, "..") || strings.Contains(trimmed, "…")
+	t.rec.Abridged = t.rec.Abridged || dots && t.section != nil && len(t.section.facts) > 0
 }

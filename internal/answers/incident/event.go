@@ -144,7 +144,7 @@ func (r *reader) addTimes(f *Fact, left *columns, values eventValues) {
 		switch text := values.role(name); {
 		case isAge(text):
 			left.ages = append(left.ages, parseAge(text))
-		case text != "" && !left.addDate(time.RFC3339Nano, text):
+		case text != "" && !left.addDate(time.RFC3339Nano, text) && !left.addDate(goTime, text):
 			r.problem(f.Place, true, "%.60q is no time of a cluster, such as 2024-05-01T12:00:00Z", text)
 		}
 	}
@@ -152,6 +152,9 @@ func (r *reader) addTimes(f *Fact, left *columns, values eventValues) {
 		left.dates[0] = preciseTime(values.role("name"), left.dates[0])
 	}
 }
+
+// goTime is how Go prints a time.
+const goTime = "2006-01-02 15:04:05 -0700 MST"
 
 // plausible reports whether Kubernetes can have written a time. Other times would need more than
 // the 292 years of a time.Duration.

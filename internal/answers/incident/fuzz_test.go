@@ -39,7 +39,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := Read([]input.File{{Name: "fuzz", Data: data}})
-		lines := strings.Count(string(fromUTF16(data)), "\n") + 1
+		lines := strings.Count(string(decoded(data)), "\n") + 1
 		inside := func(p Place) bool { return p.File == "fuzz" && p.Line >= 0 && p.Line <= lines }
 		for _, p := range r.Problems {
 			if !inside(p.Place) || p.Message == "" {

@@ -16,8 +16,7 @@ import (
 var (
 	// klogLine matches the beginning of a line of klog, which may follow the prefix of a journal:
 	// severity, month and day, time, thread, file and line.
-	klogLine = regexp.MustCompile(`(?:^|[^A-Za-z0-9])([IWEF])(\d{4} \d{2}:\d{2}:\d{2}\.\d{1,9})\s+(?:\d+ ` +
-		`+)?[\w.-]+\.go:\d+\]\s+`)
+	klogLine = pattern("klogLine")
 	// journalLine matches the beginning of a line of a journal whose program writes no prefix of
 	// klog, or of which somebody cut it off: month and day, time, node, program.
 	journalLine = pattern("journalLine")
@@ -156,7 +155,7 @@ func (t *textReader) dumpedEvent(line string, at Place) bool {
 		return false
 	}
 	left := columns{kind: "Pod", name: m[2]}
-	left.addDate("2006-01-02 15:04:05 -0700 MST", m[1])
+	left.addDate(goTime, m[1])
 	t.place(&Fact{Place: at, Reason: m[3], Message: m[4], AtLeast: true, Text: brief(m[0])}, left)
 	return true
 }

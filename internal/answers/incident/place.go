@@ -81,8 +81,7 @@ func theOnly[T comparable](list []T, fits func(T) bool) (found T) {
 }
 
 // assigned matches a message that names the pod and its node.
-var assigned = regexp.MustCompile(`^(?:Successfully assigned|Marking for deletion Pod) (?:([a-z0-9][-a-z0-9]*)/)?` +
-	`([a-z0-9][-a-z0-9.]*)(?: to (\S+)|$)`)
+var assigned = pattern("assigned")
 
 // quotedPod matches a message that names the pod alone.
 var quotedPod = regexp.MustCompile(`\bpod "([a-z0-9][-a-z0-9.]*)"`)

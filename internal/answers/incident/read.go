@@ -3,13 +3,13 @@ package incident
 import (
 	"bytes"
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf16"
 
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 	v1 "k8s.io/api/core/v1"
 
 	"probesim.dev/internal/input"
@@ -109,37 +109,28 @@ func notText(data []byte) string {
 	return ""
 }
 
-// fromUTF16 returns the UTF-8 form of a text in UTF-16, which PowerShell writes. Other data stays
-// as it is.
-func fromUTF16(data []byte) []byte {
-	var order binary.ByteOrder
-	switch {
-	case bytes.HasPrefix(data, []byte("\xff\xfe")):
-		order = binary.LittleEndian
-	case bytes.HasPrefix(data, []byte("\xfe\xff")):
-		order = binary.BigEndian
-	default:
-		return data
-	}
-	var units []uint16
-	for data = data[2:]; len(data) > 1; data = data[2:] {
-		units = append(units, order.Uint16(data))
-	}
-	return []byte(string(utf16.Decode(units)))
+// decoded returns the UTF-8 form of a text that begins with a byte order mark, such as one in
+// UTF-16, which PowerShell writes. Other data stays as it is.
+func decoded(data []byte) []byte {
+	data, _, _ = transform.Bytes(unicode.BOMOverride(transform.Nop), data)
+	return data
 }
 
 func (r *reader) readFile(f input.File) {
-	f.Data = fromUTF16(f.Data)
+	f.Data = decoded(f.Data)
 	if why := notText(f.Data); why != "" {
 		r.problem(Place{f.Name, 0}, true, "%s", why)
 		return
 	}
-	r.file, r.data, r.counted, r.breaks = f.Name, clean(bytes.TrimPrefix(f.Data, []byte("\xef\xbb\xbf"))), 0, 0
+	r.file, r.data, r.counted, r.breaks = f.Name, clean(f.Data), 0, 0
 	r.wasted, r.others, r.unnamed, r.text = 0, map[string]int{}, nil, &textReader{reader: r}
 	before, problems := r.used(), len(r.rec.Problems)
 	for at := 0; at < len(r.data); {
 		line := r.line(at)
-		n := r.readObject(at, line)
+		n := 0
+		if !escapedBreak.MatchString(line) {
+			n = r.readObject(at, line)
+		}
 		if r.text.next = at + cmp.Or(n, len(line)+1); n == 0 {
 			r.text.line(line, r.at(at))
 		}

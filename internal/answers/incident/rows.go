@@ -67,6 +67,9 @@ func (t *textReader) row(f *Fact, left columns, line string, right []word) bool 
 // returns the message. It returns false for a sentence.
 func (t *textReader) completeRow(f *Fact, left *columns, line string, right []word) (message string, is bool) {
 	next, own := "", left.name != ""
+	if len(right) > 1 && ruled(right[0].text) { // dots in place of columns
+		right = right[1:]
+	}
 	if len(right) > 0 {
 		next, message = right[0].text, line[right[0].start:]
 	}
@@ -152,8 +155,7 @@ var (
 	wide = regexp.MustCompile(`^(?:spec\.\w+\{(.*?)\}\s+)?(.*?)\s+(\w+)\s+(\d{1,9})\s+\S+\.[0-9a-f]{8,}$`)
 	// source matches the component that sent an event, such as {kubelet n1}, "kubelet, n1", kubelet
 	// or example.com/controller. Messages begin with a capital.
-	source = regexp.MustCompile(`^(?:\{[^}]*\}|[a-z0-9][-a-z0-9.]*,\s+\S+|<unknown>` +
-		`|[a-z0-9](?:[-a-z0-9./]*[a-z0-9])?|[a-z0-9][-a-z0-9]*\.[-\w./]*\w)(?:\s+|$)`)
+	source = pattern("source")
 )
 
 // ofWorkload has the reasons of events about a workload that say why it has no pods. They count as
@@ -189,6 +191,9 @@ func brief(line string) string {
 // place gives an event of a text its pod and its times, and adds it.
 func (t *textReader) place(f *Fact, left columns) {
 	f.Source = cmp.Or(f.Source, FromDescribe)
+	if start, reason, strong := spokenIn(f.Message); start == 0 && strong && !terms[f.Reason] {
+		f.Reason = reason // of another platform, which has its own words for it
+	}
 	if path, rest, ok := strings.Cut(f.Message, ": "); ok && f.Container == "" && strings.HasPrefix(path, "spec.") &&
 		strings.HasSuffix(path, "}") {
 		f.Container, f.Message = containerOf(path), rest // kubectl of 2026
@@ -375,9 +380,7 @@ func (t *textReader) follows(f *Fact) bool {
 var (
 	// status matches the columns of kubectl get pods from READY on. A STATUS is Running, Init:0/2
 	// or Signal:9.
-	status = regexp.MustCompile(
-		`^(\d{1,9}/\d{1,9})\s+([A-Z][A-Za-z0-9:/]{3,})(?:\s+(?:restarts=)?(\d{1,9}))?` +
-			`(?:\s+\((\w+) ago\))?(?:\s+(\S+)|\s*$)`)
+	status     = pattern("status")
 	nodeStatus = regexp.MustCompile(`^\s*([a-z0-9][-a-z0-9.]*)\s+((?:Not)?Ready\S*)\s+\S+\s+\S+\s+v\d+\.\d+`)
 	// sentenceStatus matches them if the STATUS is a sentence, as up to Kubernetes 1.7.
 	sentenceStatus = regexp.MustCompile(`^(\d{1,9}/\d{1,9})\s{2,}(\S+(?: \S+)+)\s{2,}(\d{1,9})()\s+(\S+)\s*$`)

@@ -61,20 +61,23 @@ func alternatives(text string) string {
 	return strings.Join(list, "|")
 }
 
-// signHints are parts of what signs match: a search for them costs less.
-var signHints = regexp.MustCompile(`rror|ERR|xceeded|ailed|FAIL|denied|unknown|no match|no image|toomany|limit|found|` +
-	`credentials|busy|imed out|panic|memory|bad_alloc|atal|FATAL|unauth|Caused|ackOff|ack-off`)
-
 // sign keeps a line that may say why a program does not run. Fatal lines of klog do.
 func (t *textReader) sign(line string, at Place) bool {
 	proves, m := "", isKlog(line)
-	if m != nil && line[m[2]] == 'F' {
-		proves = "ownExit"
-	}
-	for i := 0; proves == "" && i < len(signs) && signHints.MatchString(line); i++ {
-		if asserted(line, signs[i].Words) != nil {
-			proves = signs[i].Name
+	lower := strings.ToLower(line)
+	for i := 0; proves == "" && i < len(signs) && len(t.rec.Signs) < maxProblems; i++ {
+		name, hints, _ := strings.Cut(signs[i].Name, ": ")
+		hinted := slices.ContainsFunc(strings.Split(hints, "|"),
+			func(hint string) bool { return strings.Contains(lower, hint) })
+		vague := strings.HasPrefix(name, "vague ") // it counts whatever the line says of it
+		switch {
+		case !hinted, glossary.MatchString(line):
+		case vague && !t.comment && signs[i].Words.MatchString(line), !vague && asserted(line, signs[i].Words) != nil:
+			proves = name
 		}
+	}
+	if proves == "" && m != nil && line[m[2]] == 'F' {
+		proves = "ownExit"
 	}
 	if proves == "" {
 		return false

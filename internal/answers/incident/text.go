@@ -19,6 +19,7 @@ type textReader struct {
 	width    int   // length of its line
 	listing  int   // number of the list of pods
 	raw      int   // length of the line that is read
+	comment  bool  // the line is a comment
 	next     int   // offset of the next line
 	words    []word
 	// withPhase is the last pod of which a description had the phase.
@@ -34,9 +35,10 @@ type textReader struct {
 const wrapWidth = 79
 
 // nextField matches lines of kubectl describe after the value of another field.
-var nextField = regexp.MustCompile(`^(?:    (?:Liveness|Readiness|Startup|Environment|Environment Variables from` +
-	`|Mounts)|(?:Environment|Mounts|Conditions|Volumes|QoS Class|Node-Selectors|Tolerations|Events)):(?:\s|$)` +
-	`|^\s*(?:Warning|Normal)\s`)
+var nextField = pattern("nextField")
+
+// escapedBreak matches an escaped line break before a row of kubectl describe.
+var escapedBreak = regexp.MustCompile(`\\n(?:\s+(?:Normal|Warning|Reason:|State:)\s|Events:|Status:)`)
 
 // maxJoined is the maximum number of lines that belong to one line.
 const maxJoined = 200
@@ -48,7 +50,18 @@ func (t *textReader) line(line string, at Place) {
 		t.skip(at, line)
 		return
 	}
-	line = unframed(line)
+	if escapedBreak.MatchString(line) && isKlog(line) == nil { // a text in a string of a program
+		unread := t.rec.UnreadLines + 1
+		for part := range strings.SplitSeq(strings.ReplaceAll(line, `\"`, `"`), `\n`) {
+			t.line(part, at)
+		}
+		t.rec.UnreadLines = min(t.rec.UnreadLines, unread) // it is one line
+		t.rec.Unread = t.rec.Unread[:min(len(t.rec.Unread), unread)]
+		return
+	}
+	line, comment := uncommented(unframed(line))
+	wasComment := t.comment
+	t.comment = comment
 	trimmed := strings.TrimSpace(line)
 	t.words = split(line, t.words[:0])
 	if t.consoleLine(trimmed, at) || t.inBlock(trimmed, at) {
@@ -69,6 +82,9 @@ func (t *textReader) line(line string, at Place) {
 	case t.heading(trimmed, at):
 	case t.eventRow(line, t.words, at) || t.podRow(line, t.words, at) || t.nodeRow(line, at):
 	case !event.hasOutput(trimmed) && t.fieldLine(line, at):
+	case comment && !(wasComment && event != nil) && !speaks(trimmed):
+		t.dotted(trimmed)
+		t.sign(line, at)
 	case t.spokenEvent(line, t.words, at):
 	case strings.HasSuffix(trimmed, "status is Pending") && t.spokenState(line, at):
 	case event != nil && len(event.Message) <= maxMessage && new(columns).readTime(t.words) == 0:

@@ -1,7 +1,6 @@
 package incident
 
 import (
-	"regexp"
 	"strings"
 
 	"probesim.dev/trace"
@@ -14,8 +13,7 @@ type Unhealthy struct {
 	Output string
 }
 
-var unhealthy = regexp.MustCompile(`^(Liveness|Readiness|Startup) probe (failed|errored|warning|error)(?: and ` +
-	`resulted in \S+ state)?:? ?`)
+var unhealthy = pattern("unhealthyMessage")
 
 // results are the results of probes in events and logs.
 var results = map[string]trace.Result{"failed": trace.Failure, "errored": trace.Error, "error": trace.Error,

@@ -29,15 +29,12 @@ const (
 	OtherProtocol Class = "otherProtocol" // no HTTP
 	Host          Class = "host"          // no such host
 	NoCommand     Class = "command"       // not in the image, or cannot be entered
-	NoFile        Class = "file"          // that the command reads
 	Service       Class = "service"       // gRPC: unknown service, or no health service
 	NotServing    Class = "notServing"
-	Output        Class = "output"     // of a command that failed
-	NoPermission  Class = "permission" // of a command: for a file, or to do what it does
-	Empty         Class = "empty"      // a command failed without an output
-	Reset         Class = "reset"      // EOF, reset: a crash or another protocol
-	Ending        Class = "ending"     // the container was ending: a result
-	OtherFailure  Class = "other"
+	Output        Class = "output" // of a command that failed
+	Empty         Class = "empty"  // a command failed without an output
+	Reset         Class = "reset"  // EOF, reset: a crash or another protocol
+	Ending        Class = "ending" // the container was ending: a result
 )
 
 // Known is what a message proves: whether a connection came about, and whether the server sent

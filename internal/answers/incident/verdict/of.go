@@ -161,7 +161,7 @@ func addSign(rec *incident.Recording, list []Verdict) {
 		for _, sign := range slices.Backward(rec.Signs) {
 			cause, _, _ := strings.Cut(sign.Proves, " ")
 			same := v.generic && cause == string(v.Cause)
-			other := slices.Contains([]Cause{Unknown, Removed, Image}, Cause(cause))
+			other := slices.Contains([]Cause{Unknown, Removed, Image, "vague"}, Cause(cause))
 			if !same && (other || !open) && !(late && cause == string(Configuration)) {
 				continue
 			}
@@ -175,22 +175,26 @@ func addSign(rec *incident.Recording, list []Verdict) {
 	}
 }
 
-// ofSign returns the ruling on a recording without facts that has a line that says why.
+// ofSign returns the ruling on a recording without facts that has a line that says why: the first
+// one, and rather one that names a cause, an error, or at least what it is about.
 func ofSign(rec *incident.Recording) *ruling {
-	r := certain(NoFacts).open()
+	r, best := certain(NoFacts).open(), 0
 	for _, sign := range rec.Signs {
 		cause, _, _ := strings.Cut(sign.Proves, " ")
-		name := "sign " + sign.Proves
-		if phrases[name] == (phrase{}) || r.sure == Likely || r.cause == Unknown && cause == string(Unknown) {
-			continue // the first one, and rather one that names a cause
-		}
-		r = certain(Cause(cause), &incident.Fact{Place: sign.Place, Text: sign.Text}).likely().saying(name)
-		if r.what = shortened(sign.Text); r.cause == Unknown {
-			r.open()
+		rank := 3 - slices.Index([]Cause{Unknown, OwnExit, "vague"}, Cause(cause))
+		if name := "sign " + sign.Proves; rank > best && phrases[name] != (phrase{}) {
+			r = certain(Cause(cause), &incident.Fact{Place: sign.Place, Text: sign.Text}).likely().saying(name)
+			if r.what, best = shortened(sign.Text), rank; rank < 4 {
+				r.cause = Unknown
+				r.open()
+			}
 		}
 	}
 	return r
 }
+
+// waited has the signs that say that not all is well, whatever the facts show.
+var waited = map[string]bool{"sign unknown progress": true, "sign unknown rollout": true, "sign unknown wait": true}
 
 // created matches the message of a Job, whose pods have its name and five letters.
 var created = regexp.MustCompile(`^Created pod: ([a-z0-9][-a-z0-9.]*)-[a-z0-9]{5}$`)
@@ -204,9 +208,10 @@ func nothing(rec *incident.Recording) Verdict {
 	warning := slices.IndexFunc(rec.Facts, warned)
 	ofNode := slices.IndexFunc(rec.Facts, func(f *incident.Fact) bool { return f.Pod == nil })
 	made := slices.IndexFunc(rec.Facts, func(f *incident.Fact) bool { return created.MatchString(f.Message) })
+	sign := ofSign(rec)
 	switch {
-	case len(rec.Facts) == 0:
-		r = ofSign(rec)
+	case len(rec.Facts) == 0, waited[sign.words]:
+		r = sign
 	case nodesDown(rec) != nil:
 		r = nodesDown(rec)
 	case ofNode >= 0:
@@ -228,6 +233,10 @@ func nothing(rec *incident.Recording) Verdict {
 			return started.Reason == "Started" && started.Pod == f.Pod && after(started, f)
 		}) {
 			r.saying("went on").likely()
+		} else if f.Reason == "FailedScheduling" && slices.ContainsFunc(rec.Facts, func(o *incident.Fact) bool {
+			return o.Reason == "Scheduled" && o.Pod == f.Pod
+		}) { // which comes last
+			r.saying("scheduled since").likely()
 		}
 		r.proof, r.what = []*incident.Fact{f}, firstLine(cmp.Or(f.Message, f.Reason), 160)
 	case made >= 0:
@@ -238,6 +247,9 @@ func nothing(rec *incident.Recording) Verdict {
 		r.saying("no trouble").likely() // a probe or an exit would have left events
 	default:
 		r.saying("nothing told").open()
+	}
+	if (r.words == "no trouble" || r.words == "nothing told") && sign.cause != NoFacts {
+		r = sign
 	}
 	return ofNoPod(rec, r)
 }

@@ -177,7 +177,7 @@ func named(e *evidence) *ruling {
 		case cause == Node && i < 2:
 			return certain(Node, f).likely()
 		case cause == OutOfMemory, cause != "" && i < 2:
-			return certain(cause, f, cmp.Or(e.events[cause].fact, e.of.events[cause].fact))
+			return certain(cause, f, cmp.Or(e.events[cause].fact, e.of.events[cause].fact, e.end))
 		}
 	}
 	return nil
@@ -269,17 +269,22 @@ func cannotStart(e *evidence) *ruling {
 			return certain(cause, t.fact)
 		}
 	}
-	if e != e.of || e.find(func(f *incident.Fact) bool {
-		return f.Kind == incident.Event && (f.Reason == "Started" || f.Reason == "Unhealthy")
-	}) != nil {
-		return nil
-	}
+	ran := slices.DeleteFunc(slices.Clone(e.pod.Facts), func(f *incident.Fact) bool {
+		return f.Kind != incident.Event || f.Reason != "Started" && f.Reason != "Unhealthy"
+	})
 	for _, cause := range []Cause{Volume, Sandbox, Unschedulable} {
-		if t, has := e.events[cause]; has && (cause != Unschedulable || e.count("Scheduled") == 0) {
-			return certain(cause, t.fact).fromLog()
+		t, has := e.events[cause]
+		before := func(f *incident.Fact) bool { return !after(t.fact, f) || e.ready != "" || e.from != nil }
+		if e == e.of && has && !slices.ContainsFunc(ran, before) && (cause != Unschedulable ||
+			e.count("Scheduled") == 0) {
+			r := certain(cause, t.fact).fromLog()
+			if len(ran) > 0 {
+				r.likely()
+			}
+			return r
 		}
 	}
-	if f := e.conditions["PodScheduled"]; f != nil && f.Value == "False" {
+	if f := e.conditions["PodScheduled"]; e == e.of && len(ran) == 0 && f != nil && f.Value == "False" {
 		return certain(Unschedulable, f)
 	}
 	return nil
@@ -933,8 +938,11 @@ func (e *evidence) errored(of trace.Probe) *ruling {
 	}
 	switch m := missing.FindStringSubmatch(failed.output); {
 	case failed.class == NoCommand:
-		r.words = "errors command"
-		if m == nil {
+		if r.words = "errors command"; m == nil {
+			if !ownFault.MatchString(failed.output) {
+				said := strings.Join(strings.Fields(failed.output), " ")
+				r.words, r.what = "errors runtime", ": "+shortened(lastError(said))
+			}
 			break
 		}
 		if r.what = ": the image has no " + m[1]; strings.Contains(m[1], " ") {
@@ -948,6 +956,9 @@ func (e *evidence) errored(of trace.Probe) *ruling {
 
 // missing matches the program of a command that the image does not have.
 var missing = regexp.MustCompile(`exec: \\*"([^"\\]+)\\*": (?:executable file not found|stat [^:]+: no such file)`)
+
+// ownFault matches why a command that is there cannot run.
+var ownFault = regexp.MustCompile(`permission denied|exec format error`)
 
 // hookFailed: a preStop hook, which the kubelet runs before it stops a container, or a hook of
 // which the text does not say which it is.
@@ -971,8 +982,10 @@ func hookFailed(e *evidence) *ruling {
 // waits: for the volumes, the network or its init containers, or nobody knows.
 func waits(e *evidence) *ruling {
 	switch {
-	case e.state == "Error" || e.state == "Failed":
+	case e.state == "Error":
 		return certain(OwnExit, e.from).likely()
+	case e.state == "Failed":
+		return certain(Unknown, e.from).open().saying("bare unknown")
 	case e.count("Pulling") > e.count("Pulled") && e.count("Created") == 0 && !e.restarted():
 		return certain(Waiting, e.events["Pulling"].fact).likely().saying("pulls")
 	case e.from != nil && (e.state == "ContainerCreating" ||

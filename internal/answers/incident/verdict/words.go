@@ -45,12 +45,12 @@ func write(e *evidence, r *ruling) Verdict {
 	if w.failure != nil {
 		v.Class = w.failure.class
 	}
-	w.setValues()
 	if r.cause == Image {
 		w.whyImage()
 	} else if r.words == "" {
 		r.words = problem(r.cause, w.said())
 	}
+	w.setValues()
 	p := cmp.Or(phrases[r.words], phrases[string(r.cause)+" "+string(r.sure)], phrases[string(r.cause)])
 	if old := r.past(); old > 0 {
 		p.sentence = strings.Replace(p.sentence, " cannot ", " could not ", 1)
@@ -269,7 +269,8 @@ func (e *evidence) images() (names []string, tries tally) {
 		if m == nil || !e.about(f) || kindOf(f) != Image {
 			continue
 		}
-		if len(names) < 5 && !slices.Contains(names, m[1]) {
+		same := func(name string) bool { return strings.HasSuffix("/"+name, "/"+m[1]) }
+		if len(names) < 5 && !slices.ContainsFunc(names, same) {
 			names = append(names, m[1])
 		}
 		if f.Kind == incident.Event && f.Reason == "Failed" {
@@ -318,8 +319,8 @@ func (w *writer) howOften() string {
 	return often(total(list), longest)
 }
 
-// rejection matches what is before the reason in a message of a controller.
-var rejection = regexp.MustCompile(`^(?:.*?pods "[^"]*" is forbidden: |Error creating: )`)
+// beforeWhy matches what is before the reason in a message of a controller, or about an image.
+var beforeWhy = regexp.MustCompile(`^(?:.*?pods "[^"]*" is forbidden: |Error creating: |Failed to pull image "[^"]*": )`)
 
 // rpcCode matches what a client of gRPC writes before the words of an error.
 var rpcCode = regexp.MustCompile(`^(?:rpc error: )?code = \w+ desc = `)
@@ -334,8 +335,12 @@ func (w *writer) message() (message string) {
 	if _, output, is := strings.Cut(message, "\nOutput: "); is { // of mount
 		message = output
 	}
-	if w.r.cause == Rejected { // people wrap it
-		message = rejection.ReplaceAllString(strings.Join(strings.Fields(message), " "), "")
+	if first, _, _ := strings.Cut(message, "\n"); w.r.cause == Rejected || strings.HasSuffix(first, ":") { // wrapped
+		message = strings.Join(strings.Fields(message), " ")
+	}
+	message = beforeWhy.ReplaceAllString(message, "")
+	if w.r.cause == CannotStart { // what follows is a guess of Docker
+		message, _, _ = strings.Cut(message, ": unknown")
 	}
 	message = strings.TrimPrefix(firstLine(message, 4000), "Error: ")
 	message = rpcCode.ReplaceAllString(message, "")
