@@ -42,8 +42,7 @@ func Document(r *rollout.Report) *document.Document {
 
 // summary adds a table with a line for each workload, the worst ones first.
 func summary(d *document.Document, r *rollout.Report) {
-	bad := 0
-	lose := 0
+	bad, lose, known := 0, 0, 0
 	table := &document.Table{Left: 6, Head: []string{"", "verdict", "lost", "takes", "runs", "the one change"}}
 	for i := range r.Workloads {
 		w := &r.Workloads[i]
@@ -62,7 +61,10 @@ func summary(d *document.Document, r *rollout.Report) {
 				lost = rollout.Count(row.Greatest)
 			}
 		}
-		if w.Verdict == rollout.Loses {
+		if w.Known != "" {
+			known++
+			verdict.badge += ", known"
+		} else if w.Verdict == rollout.Loses {
 			lose++
 		}
 		table.Row(document.Cell{Text: strings.TrimPrefix(w.Title(), "Deployment ")},
@@ -72,6 +74,9 @@ func summary(d *document.Document, r *rollout.Report) {
 	what := "lose requests"
 	if bad != lose {
 		what += ", do not complete, or miss a requirement"
+	}
+	if known > 0 {
+		what += fmt.Sprintf(", and %d are known", known)
 	}
 	s := d.Section(document.Section{Title: fmt.Sprintf("%d of %d Deployments %s", bad, len(r.Workloads), what),
 		Facts: facts(&r.Setting, routers(r))})
@@ -128,6 +133,7 @@ func workload(d *document.Document, r *rollout.Report, w *rollout.Workload) {
 		verdict.style = document.Warn
 	}
 	s.Note(verdict.style, w.Reason)
+	s.Label("Known:", w.Known)
 	s.Label("Fix:", w.Fix)
 	if len(w.NotSimulated) > 0 {
 		s.Note(document.Warn, "Not simulated: "+strings.Join(w.NotSimulated, "; ")+".")
