@@ -229,7 +229,8 @@ func (o *configuration) unknown(cmd *cobra.Command, options check.Options, files
 // maxReport is the maximum size of a report in bytes.
 const maxReport = 64 << 20
 
-// readReport reads an earlier report of a command, the value of a flag. Without a value, it returns nil.
+// readReport reads an earlier report of a command, the value of a flag. Without a value, it returns
+// nil.
 func readReport[T any](cmd *cobra.Command, flag, name, of string) (*T, error) {
 	if name == "" {
 		return nil, nil

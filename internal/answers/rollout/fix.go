@@ -367,7 +367,7 @@ func (w *workload) alwaysEnough(o *Options) (enough time.Duration, ruled bool) {
 	kept := o.Connections.Count > 0
 	for _, container := range w.serve() {
 		stop := w.stopOf(o, container, true).Min
-		if kept && (o.Connections.UntilExit || stop < o.Latency.Max) {
+		if kept && (o.Connections.UntilExit || stop < o.App.refuse(container).Max+o.Latency.Max) {
 			return 0, false
 		}
 		enough = max(enough, drop-min(o.App.refuse(container).Min, stop), drop+o.Latency.Max-stop)
@@ -379,9 +379,12 @@ func (w *workload) alwaysEnough(o *Options) (enough time.Duration, ruled bool) {
 // come before a program has slept and ended the requests that it has: when the grace period of a
 // pod is over, and at least leastGrace after the sleep.
 func (w *workload) cuts(o *Options, slept time.Duration) bool {
-	grace := graceOf(w.outgoing(o))
-	return time.Duration(roundUp(slept))*time.Second >= grace ||
-		longestDrop(o)+rareBackOff+o.Latency.Max > max(grace, slept+leastGrace)
+	slept = time.Duration(roundUp(slept)) * time.Second
+	grace, last := graceOf(w.outgoing(o)), longestDrop(o)+rareBackOff // when the last request comes
+	if o.Connections.Count > 0 {
+		last = max(last, slept+w.longest(func(c string) *value.Interval { return new(o.App.refuse(c)) }))
+	}
+	return slept >= grace || last+o.Latency.Max > max(grace, slept+leastGrace)
 }
 
 // outgoing returns the Deployment with the template of the pods that the rollout stops.

@@ -100,23 +100,24 @@ func (r *reader) read(files []input.File) {
 // passOver takes the errors in objects of kinds that a rollout does not need out of the errors, and
 // returns them as text.
 func (r *reader) passOver(files []input.File) (others []string) {
-	kinds := map[string][]*strict.Node{} // the documents of a file
+	docs := map[string][]*strict.Node{}
+	for _, f := range files {
+		docs[f.Name], _ = strict.Parse(f.Name, f.Data, &strict.Collector{})
+	}
 	left := &strict.Collector{}
 	for _, e := range r.errs.List() {
-		if i := slices.IndexFunc(files, func(f input.File) bool { return f.Name == e.File }); i >= 0 &&
-			kinds[e.File] == nil {
-			kinds[e.File], _ = strict.Parse(e.File, files[i].Data, &strict.Collector{})
-		}
 		kind := ""
-		for _, doc := range kinds[e.File] {
+		for _, doc := range docs[e.File] {
 			if doc.Pos.Line <= e.Line {
 				kind = doc.Field("kind").Value
 			}
 		}
-		if kind == "" || kind == "List" || slices.Contains([]string{"Deployment", "Service"}, strings.TrimSuffix(kind, "List")) {
+		switch strings.TrimSuffix(kind, "List") {
+		case "", "Deployment", "Service":
 			left.Add(e)
-		} else {
-			others = append(others, fmt.Sprintf("an invalid %s (%s:%d: %s)", printable.Text(kind), e.File, e.Line, e.Text()))
+		default:
+			others = append(others,
+				fmt.Sprintf("an invalid %s (%s:%d: %s)", printable.Text(kind), e.File, e.Line, e.Text()))
 		}
 	}
 	*r.errs = *left

@@ -88,10 +88,12 @@ func TestReports(t *testing.T) {
 			[]string{"still a target of app-gateway for up to 40.4s", "preStop: {sleep: {seconds: 51",
 				"and terminationGracePeriodSeconds: 5", "app-gateway adds a pod after 40s and"}},
 		{"sleep-beyond-the-grace-period", rollout.Options{Router: "alb-ip", App: rollout.App{Start: seconds(20, 20)}},
-			rollout.Loses, []string{"The preStop hook takes 40s, and terminationGracePeriodSeconds 30 ends it: SIGTERM comes " +
+			rollout.Loses,
+			[]string{"The preStop hook takes 40s, and terminationGracePeriodSeconds 30 ends it: SIGTERM comes " +
 				"after 30s, and SIGKILL 2s later. Raise it to 45."}},
 		{"sleep-of-35s-is-killed", rollout.Options{}, none,
-			[]string{"terminationGracePeriodSeconds 30 ends it: SIGTERM comes after 30s", "no loss if preStop sleeps 1"}},
+			[]string{"terminationGracePeriodSeconds 30 ends it: SIGTERM comes after 30s",
+				"no loss if preStop sleeps 1"}},
 		{"strategy-in-the-pod", rollout.Options{}, "",
 			[]string{"strategy-in-the-pod.yaml:13:7: spec.template.spec.strategy: unknown field"}},
 		{"one-replica-may-be-unavailable", start(4, 8), rollout.Loses,
@@ -237,7 +239,8 @@ func TestReports(t *testing.T) {
 			[]string{"Old pods are still there 2h after the change",
 				"requests over connections that clients keep open are not counted"}},
 		{"prestop-of-60s-is-killed", rollout.Options{}, none,
-			[]string{"The preStop hook takes 1m, and terminationGracePeriodSeconds 30 ends it", "lets the Deployment stop all 3 old pods at once"}},
+			[]string{"The preStop hook takes 1m, and terminationGracePeriodSeconds 30 ends it",
+				"lets the Deployment stop all 3 old pods at once"}},
 		{"lock-file-on-a-volume", once(""), rollout.Loses,
 			[]string{"a rollout may never complete, or loses up to", "a new pod needs claim planner-data",
 				"strategy Recreate"}},
@@ -313,8 +316,9 @@ func TestReports(t *testing.T) {
 			[]string{"The preStop hook of container haproxy fails at once: without -c, the shell looks for a file",
 				"leads through nlb-ip"}},
 		{"sleep-of-90s-of-30", rollout.Options{}, none,
-			[]string{"leads through ingress-nginx", "The preStop hook takes 1m30s, and terminationGracePeriodSeconds 30 " +
-				"ends it", "Raise it to 95."}},
+			[]string{"leads through ingress-nginx",
+				"The preStop hook takes 1m30s, and terminationGracePeriodSeconds 30 " +
+					"ends it", "Raise it to 95."}},
 		{"one-pod-on-purpose", once(""), rollout.Loses,
 			[]string{"an outage: no pod is a target of kube-proxy",
 				"Unlike Recreate, a rolling update lets old and new pods run at once."}},

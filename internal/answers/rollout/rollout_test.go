@@ -91,6 +91,9 @@ func TestAlwaysEnough(t *testing.T) {
 			ruled++
 		}
 	}
+	for _, seed := range []int{1471, 10443, 11496} { // connections that clients keep
+		testAlwaysEnough(t, seed)
+	}
 	if ruled < long.Sample(8, 100)/5 {
 		t.Errorf("the rule gives a sleep %d times", ruled)
 	}
@@ -634,7 +637,8 @@ func TestKnown(t *testing.T) {
 			o.Ignores = func(file string) bool { return file != "web.yaml" }
 		}, true},
 		{"the baseline", plain, func(o *rollout.Options) { o.Baseline = baseline }, false},
-		{"less than the baseline", manifest{replicas: 2, container: "lifecycle: {preStop: {sleep: {seconds: 1}}}"}.file(),
+		{"less than the baseline",
+			manifest{replicas: 2, container: "lifecycle: {preStop: {sleep: {seconds: 1}}}"}.file(),
 			func(o *rollout.Options) { o.Baseline = baseline }, false},
 		{"worse than the baseline", manifest{replicas: 2, spec: "strategy: {type: Recreate}"}.file(),
 			func(o *rollout.Options) { o.Baseline = baseline }, true},
@@ -655,7 +659,8 @@ func TestKnown(t *testing.T) {
 func TestFixesAreConfirmed(t *testing.T) {
 	m := manifest{container: "lifecycle: {preStop: {exec: {command: [drain]}}}", noReadiness: true}
 	o := options()
-	o.App.Start.Ordinary, o.App.Refuse.Ordinary = interval(time.Second, time.Second), interval(rollout.Never, rollout.Never)
+	o.App.Start.Ordinary = interval(time.Second, time.Second)
+	o.App.Refuse.Ordinary = interval(rollout.Never, rollout.Never)
 	o.App.Stop.Ordinary = interval(20*time.Second, 20*time.Second)
 	if fixes := run(t, m, o).Fixes; len(fixes) != 1 || !fixes[0].LosesNone || fixes[0].Runs != 1000 {
 		t.Errorf("without a rule: %+v", fixes)

@@ -206,8 +206,8 @@ func (w *workload) warnOfHooks() {
 	for _, name := range w.serve() {
 		c := serving(w.spec, name)
 		if hook := podutil.Hook(c, "preStop"); hook != nil && hook.Exec != nil && program.LacksC(hook.Exec.Command) {
-			w.warn("The preStop hook of container %s fails at once: without -c, the shell looks for a file of the name "+
-				"of the script.", name)
+			w.warn("The preStop hook of container %s fails at once: without -c, the shell looks for a file of "+
+				"the name of the script.", name)
 		}
 		after, stops := program.HookStop(c)
 		if !stops {

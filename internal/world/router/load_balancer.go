@@ -16,7 +16,7 @@ import (
 type LoadBalancer struct {
 	Name string
 	// Syncs says that it takes all changes over at once, as kube-proxy does, in syncs that are
-	// MinSync apart, and each a Gather after its first change. It then has none of the other delays.
+	// MinSync apart, and each a Gather after its first change. It has none of the other delays.
 	Syncs           bool
 	MinSync, Gather time.Duration
 	KubeProxy       bool // one of its modes

@@ -66,7 +66,7 @@ func (k *proxy) loop(p *sim.Proc) {
 	for {
 		p.Select(cases...)
 		k.ticker.Stop()
-		if k.Gather > 0 {
+		if k.Gather > 0 && len(k.changes) > 0 {
 			p.Sleep(k.Gather)
 		}
 		k.sync(p)

@@ -223,8 +223,8 @@ func source(r *rollout.Router) string {
 	case r.Add == "":
 		return r.Name + ": " + r.Source + "."
 	}
-	return fmt.Sprintf("%s adds a pod after %s and removes it after %s, and \"always\" is about this: %s.", r.Name, r.Add,
-		r.Remove, r.Source)
+	return fmt.Sprintf("%s adds a pod after %s and removes it after %s, and \"always\" is about this: %s.",
+		r.Name, r.Add, r.Remove, r.Source)
 }
 
 // Nodes names a kind of nodes.
