@@ -239,10 +239,10 @@ func (o *checkOptions) prepare(cmd *cobra.Command, paths []string) (options chec
 	if options, err = o.configured(cmd); err != nil {
 		return options, nil, err
 	}
-	if options.Baseline, err = readReport(cmd, "--baseline", o.baseline); err != nil {
+	if options.Baseline, err = readReport[check.Report](cmd, "--baseline", o.baseline, "check"); err != nil {
 		return options, nil, err
 	}
-	if options.Base, err = readReport(cmd, "--annotations-of", o.annotationsOf); err != nil {
+	if options.Base, err = readReport[check.Report](cmd, "--annotations-of", o.annotationsOf, "check"); err != nil {
 		return options, nil, err
 	}
 	if files, err = o.readManifests(cmd, o.allowEmpty, &options.Excluded, paths...); err != nil {

@@ -229,15 +229,16 @@ func (o *configuration) unknown(cmd *cobra.Command, options check.Options, files
 // maxReport is the maximum size of a report in bytes.
 const maxReport = 64 << 20
 
-// readReport reads an earlier report, the value of a flag. Without a value, it returns nil.
-func readReport(cmd *cobra.Command, flag, name string) (*check.Report, error) {
+// readReport reads an earlier report of a command, the value of a flag. Without a value, it returns
+// nil.
+func readReport[T any](cmd *cobra.Command, flag, name, of string) (*T, error) {
 	if name == "" {
 		return nil, nil
 	}
-	r := &check.Report{}
+	r := new(T)
 	f, err := readFile(cmd, name, maxReport)
 	if err == nil {
-		file := strict.JSONFile{Name: f.Name, Data: f.Data, What: "the JSON of probesim check", Open: true}
+		file := strict.JSONFile{Name: f.Name, Data: f.Data, What: "the JSON of probesim " + of, Open: true}
 		err = file.Decode(r)
 	}
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"probesim.dev/internal/answers/check"
 	"probesim.dev/internal/answers/rollout"
 	"probesim.dev/internal/answers/rollout/render"
 	"probesim.dev/internal/input"
@@ -33,6 +34,7 @@ type rolloutFlags struct {
 	seed, lost, replicas int
 	also                 alsoFiles
 	limit                time.Duration
+	baseline             string
 }
 
 func newRollout() *cobra.Command {
@@ -55,6 +57,8 @@ func newRollout() *cobra.Command {
 	addFlag(cmd, &o.lost, "lost", "", "With --seed: explain the loss with this `number`, 1 for the first, instead of "+
 		"the greatest.", between(1, noMost))
 	flags.BoolVar(&o.allow, "allow-annotations", false, "Let an annotation such as lost<=5 allow losses.")
+	flags.StringVar(&o.baseline, "baseline", "", "The JSON `file` of an earlier rollout. What was no better there is "+
+		"known, and does not fail.")
 	flags.StringVar(&o.since, "changed-since", "", "Roll out only the Deployments that differ from those in git at "+
 		"this `ref`, such as main: they, their Services or what is in front.")
 	flags.BoolVar(&o.Details, "details", false, "Show the details of all Deployments, and not only of the worst three.")
@@ -153,7 +157,7 @@ func (o *rolloutFlags) checkFlags(cmd *cobra.Command) error {
 		return cmp.Or(o.also.ignored(cmd), ignored(cmd, "without --seed", "lost"))
 	}
 	return ignored(cmd, "with --seed", "output", "also", "force", "require", "allow-annotations", "runs", "details",
-		"changed-since", "time", "parallel")
+		"changed-since", "baseline", "time", "parallel")
 }
 
 // command returns the command line without the flags that choose a run or a format.
@@ -163,7 +167,7 @@ func (o *rolloutFlags) command(cmd *cobra.Command, paths []string) string {
 		words = append(words, simulate.Quote(path))
 	}
 	without := []string{"output", "config", "also", "force", "details", "time", "require", "allow-annotations", "runs",
-		"changed-since", "parallel", "color"}
+		"changed-since", "baseline", "parallel", "color"}
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if !f.Changed || slices.Contains(without, f.Name) {
 			return
@@ -209,7 +213,8 @@ func (o *rolloutFlags) rollOut(cmd *cobra.Command, paths []string) error {
 	if err := o.checkFlags(cmd); err != nil {
 		return err
 	}
-	if _, err := o.configure(cmd); err != nil {
+	ignores, err := o.configure(cmd)
+	if err != nil {
 		return err
 	}
 	ctx, cancel := within(cmd.Context(), cmp.Or(o.limit, rollout.Never))
@@ -234,6 +239,12 @@ func (o *rolloutFlags) rollOut(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	if options.Since, err = o.readSince(cmd, paths); err != nil {
+		return err
+	}
+	options.Ignores = func(file string) bool {
+		return slices.ContainsFunc(ignores, func(i check.Ignore) bool { return i.Covers(check.Rollout, file) })
+	}
+	if options.Baseline, err = readReport[rollout.Report](cmd, "--baseline", o.baseline, "rollout"); err != nil {
 		return err
 	}
 	options.Command = o.command(cmd, paths)

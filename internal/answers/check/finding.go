@@ -275,15 +275,23 @@ type Ignore struct {
 	IDs  []FindingID
 }
 
+// Covers reports whether a finding of a file is ignored.
+func (i *Ignore) Covers(id FindingID, file string) bool {
+	return slices.Contains(i.IDs, id) && (i.Path == "" || Matches(i.Path, file))
+}
+
+// Rollout is what 'probesim rollout' finds. Check only knows its name.
+const Rollout FindingID = "rollout"
+
 // ParseIDs parses a list of findings with commas.
 func ParseIDs(text string) ([]FindingID, error) {
 	var list []FindingID
 	for _, part := range strings.Split(text, ",") {
-		rule, err := FindRule(strings.TrimSpace(part))
-		if err != nil {
+		id := FindingID(strings.TrimSpace(part))
+		if _, err := FindRule(string(id)); err != nil && id != Rollout {
 			return nil, err
 		}
-		list = append(list, rule.ID)
+		list = append(list, id)
 	}
 	return list, nil
 }
@@ -303,18 +311,12 @@ func Matches(pattern, file string) bool {
 // sortOut moves the findings of a container that the workload or the options ignore, and those that
 // the baseline has, out of its findings.
 func (c *Checker) sortOut(w *workload, out *Container) {
-	var ignored []FindingID
-	for i := range c.options.Ignore {
-		if rule := &c.options.Ignore[i]; rule.Path == "" || Matches(rule.Path, w.file) {
-			ignored = append(ignored, rule.IDs...)
-		}
-	}
 	left := []Finding{}
 	for _, f := range out.Findings {
 		own := slices.Contains(w.terms.ignored, f.ID) && (c.options.Base == nil ||
 			c.options.Base.ignores(w, out.Name, &f))
 		switch {
-		case own || slices.Contains(ignored, f.ID):
+		case own || slices.ContainsFunc(c.options.Ignore, func(i Ignore) bool { return i.Covers(f.ID, w.file) }):
 			out.Ignored = append(out.Ignored, f)
 		case c.options.Baseline.has(w, out.Name, &f):
 			if !c.options.Baseline.find(w).container(out.Name).better(out, &f) {

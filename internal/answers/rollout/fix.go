@@ -31,18 +31,35 @@ func (w *workload) changed(change func(*appsv1.Deployment)) *workload {
 	return &c
 }
 
-// try makes runs of the workload with a change.
-func (w *workload) try(o *Options, n int, text, line string, change func(*appsv1.Deployment)) (*Fix, error) {
-	s, err := w.changed(change).runs(o, 0, n, "rollouts with a change")
-	if err != nil {
+// confirming is the number of runs of a change that loses nothing in the first ones, if no rule
+// says why.
+const confirming = 1000
+
+// try makes runs of the workload with a change, and of one that seems to lose nothing up to some
+// more.
+func (w *workload) try(o *Options, n, most int, c candidate) (*Fix, error) {
+	changed := w.changed(c.change)
+	s, err := changed.runs(o, 0, n, "rollouts with a change")
+	if err == nil && s.complete() && s.lossless() && most > n {
+		var more sample
+		more, err = changed.runs(o, n, most-n, "rollouts with a change that may be enough")
+		s = append(s, more...)
+	}
+	if err != nil || !s.complete() {
 		return nil, err
 	}
-	if !s.complete() {
-		return nil, nil
-	}
 	lost := s.figures(lostOf)
-	return &Fix{Change: text, Line: w.node.Find(line).Pos.Line, Runs: n, Lost: lost.Greatest, Median: lost.Median,
-		Takes: s.figures(takesOf).Median, LosesNone: s.lossless()}, nil
+	return &Fix{Change: c.text, Line: w.node.Find(c.field).Pos.Line, Runs: len(s), Lost: lost.Greatest,
+		Median: lost.Median, Takes: s.figures(takesOf).Median, LosesNone: s.lossless()}, nil
+}
+
+// most returns how many runs a change gets at most: those of the options, or as many as details
+// need.
+func (o *Options) most(quick bool) int {
+	if quick || o.Runs > 0 {
+		return 0
+	}
+	return confirming
 }
 
 // withSleep returns a change to a preStop sleep, and to a grace period in which the program can
@@ -96,7 +113,7 @@ func (w *workload) graceFor(o *Options, sleep int64) int64 {
 // enoughSleep returns the preStop sleep with which no run loses a request, with the changes that it
 // needs, or nil if there is none. It is one that is always enough, if a rule says how long that is,
 // and else the least one in whole seconds.
-func (w *workload) enoughSleep(o *Options, s sample) (*Fix, error) {
+func (w *workload) enoughSleep(o *Options, s sample, quick bool) (*Fix, error) {
 	if _, known := w.sleep(); !known || s.lossless() {
 		return nil, nil
 	}
@@ -115,13 +132,20 @@ func (w *workload) enoughSleep(o *Options, s sample) (*Fix, error) {
 		return nil, nil
 	}
 	_, ruled := w.alwaysEnough(o)
+	n, most := len(s), o.most(quick)
+	if ruled {
+		most = 0
+		if quick {
+			n = min(n, fewestRuns)
+		}
+	}
 	for _, seconds := range w.sleeps(o, s, true) {
 		text, change := w.withSleep(o, seconds)
-		line := w.path(w.serve()[0], "lifecycle.preStop")
-		if text = before + text; text == before {
-			text, line = strings.TrimSuffix(before, " and "), field
+		c := candidate{before + text, w.path(w.serve()[0], "lifecycle.preStop"), change}
+		if text == "" {
+			c.text, c.field = strings.TrimSuffix(before, " and "), field
 		}
-		fix, err := w.try(o, len(s), text, line, change)
+		fix, err := w.try(o, n, most, c)
 		if err != nil {
 			return nil, err
 		}
@@ -160,21 +184,29 @@ func (w *workload) prepared(o *Options) (changed *workload, text, field string) 
 		text, field = text+c.text+" and ", c.field
 		w = w.changed(c.change)
 	}
-	for _, t := range w.counted() {
-		if !w.probesStart(o, t.container) {
-			with(w.withReadiness(t))
-		}
+	for _, c := range w.required(o) {
+		with(c)
 	}
-	if w.stopsAll(o) {
-		with(w.oneByOne())
-	}
-	if lb, balanced := o.balancer(); balanced && !w.keepsReady(o, 0) {
+	if lb, balanced := o.balancer(); balanced && !w.keepsReady(o, rareBackOff) {
 		for _, c := range w.minReady(o) {
 			c.text += fmt.Sprintf(" (%s takes up to %s to add a pod)", router.Short(lb.Name), value.Format(lb.AddMost))
 			with(c)
 		}
 	}
 	return w, text, field
+}
+
+// required returns the changes without which no sleep is enough, whatever the router is.
+func (w *workload) required(o *Options) (list []candidate) {
+	for _, t := range w.counted() {
+		if !w.probesStart(o, t.container) {
+			list = append(list, w.withReadiness(t))
+		}
+	}
+	if w.stopsAll(o) {
+		list = append(list, w.oneByOne())
+	}
+	return list
 }
 
 // path returns a field of a container in the manifest.
@@ -189,7 +221,7 @@ func (w *workload) path(container, field string) string {
 
 // fixes returns changes that lose fewer requests, each found by runs: one is enough, or all.
 func (w *workload) fixes(o *Options, s sample, one bool) (list []Fix, err error) {
-	sleep, err := w.enoughSleep(o, s)
+	sleep, err := w.enoughSleep(o, s, one)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +239,7 @@ func (w *workload) fixes(o *Options, s sample, one bool) (list []Fix, err error)
 			if sleep != nil && sleep.Change == c.text {
 				continue
 			}
-			fix, err := w.try(o, n, c.text, c.field, c.change)
+			fix, err := w.try(o, n, o.most(one), c)
 			if err != nil {
 				return nil, err
 			}
@@ -230,18 +262,12 @@ type candidate struct {
 
 // candidates returns the changes that fit what is lost. The best one of each group counts.
 func (w *workload) candidates(o *Options) (list [][]candidate) {
-	spec := &w.spec.Spec
-	for _, t := range w.counted() {
-		if !w.probesStart(o, t.container) {
-			list = append(list, []candidate{w.withReadiness(t)})
-		}
-	}
-	if w.stopsAll(o) {
-		list = append(list, []candidate{w.oneByOne()})
+	for _, c := range w.required(o) {
+		list = append(list, []candidate{c})
 	}
 	if sleep, known := w.sleep(); known {
 		grace := w.graceFor(o, roundUp(sleep))
-		if grace > *spec.Template.Spec.TerminationGracePeriodSeconds {
+		if grace > *w.spec.Spec.Template.Spec.TerminationGracePeriodSeconds {
 			list = append(list, []candidate{{fmt.Sprintf("terminationGracePeriodSeconds: %d", grace),
 				"spec.template.spec.terminationGracePeriodSeconds", func(d *appsv1.Deployment) {
 					d.Spec.Template.Spec.TerminationGracePeriodSeconds = &grace
@@ -299,7 +325,7 @@ func (w *workload) minReady(o *Options) (list []candidate) {
 	from := int32(roundUp(o.routing().MinSync)) + 1
 	to := from + 1
 	if _, balanced := o.balancer(); balanced {
-		from = int32(roundUp(longestAdd(o))) + 1
+		from = int32(roundUp(longestAdd(o)+rareBackOff)) + 1
 		to = from
 	}
 	for seconds := max(from, w.spec.Spec.MinReadySeconds+1); seconds <= to && o.Change.Kind != Scale; seconds++ {
@@ -329,8 +355,9 @@ func (w *workload) minReady(o *Options) (list []candidate) {
 // target until it is gone.
 func (w *workload) alwaysEnough(o *Options) (enough time.Duration, ruled bool) {
 	counted := w.counted()
-	if !w.knowsHooks() || len(counted) == 0 || len(o.App.Others) > 0 || len(w.targets) > controller.Workers ||
-		!w.keepsReady(o, rareBackOff) || !w.acceptsWhenReady(o) ||
+	_, before := w.sleepIn(w.old)
+	if _, after := w.sleep(); !before || !after || len(counted) == 0 || len(o.App.Others) > 0 ||
+		len(w.targets) > controller.Workers || !w.keepsReady(o, rareBackOff) || !w.acceptsWhenReady(o) ||
 		slices.ContainsFunc(counted, func(t *target) bool {
 			return t.Spec.PublishNotReadyAddresses || !selects(t.Service, t.Namespace, w.old.Spec.Template.Labels)
 		}) {
@@ -340,7 +367,7 @@ func (w *workload) alwaysEnough(o *Options) (enough time.Duration, ruled bool) {
 	kept := o.Connections.Count > 0
 	for _, container := range w.serve() {
 		stop := w.stopOf(o, container, true).Min
-		if kept && (o.Connections.UntilExit || stop < o.Latency.Max) {
+		if kept && (o.Connections.UntilExit || stop < o.App.refuse(container).Max+o.Latency.Max) {
 			return 0, false
 		}
 		enough = max(enough, drop-min(o.App.refuse(container).Min, stop), drop+o.Latency.Max-stop)
@@ -352,9 +379,12 @@ func (w *workload) alwaysEnough(o *Options) (enough time.Duration, ruled bool) {
 // come before a program has slept and ended the requests that it has: when the grace period of a
 // pod is over, and at least leastGrace after the sleep.
 func (w *workload) cuts(o *Options, slept time.Duration) bool {
-	grace := graceOf(w.outgoing(o))
-	return time.Duration(roundUp(slept))*time.Second >= grace ||
-		longestDrop(o)+rareBackOff+o.Latency.Max > max(grace, slept+leastGrace)
+	slept = time.Duration(roundUp(slept)) * time.Second
+	grace, last := graceOf(w.outgoing(o)), longestDrop(o)+rareBackOff // when the last request comes
+	if o.Connections.Count > 0 {
+		last = max(last, slept+w.longest(func(c string) *value.Interval { return new(o.App.refuse(c)) }))
+	}
+	return slept >= grace || last+o.Latency.Max > max(grace, slept+leastGrace)
 }
 
 // outgoing returns the Deployment with the template of the pods that the rollout stops.
@@ -376,7 +406,7 @@ func longestDrop(o *Options) time.Duration {
 	if lb, balanced := o.balancer(); balanced {
 		return drop + lb.RemoveMost
 	}
-	return drop + 2*sync + o.routing().MinSync
+	return drop + 2*sync + o.routing().MinSync + o.routing().Gather
 }
 
 // keepsReady reports whether the router always has another pod: one that stays available in the
@@ -417,20 +447,21 @@ func (w *workload) probesStart(o *Options, container string) bool {
 	return start == nil || start.Max == 0 || c.ReadinessProbe != nil || c.StartupProbe != nil
 }
 
-// longestStart returns how long the containers that serve take to start at most.
-func (w *workload) longestStart(o *Options) (most time.Duration) {
-	for _, container := range w.serve() {
-		if start := o.App.Start.In(container, true); start != nil {
-			most = max(most, start.Max)
-		}
-	}
-	return most
+// longestStart returns how long the containers that serve take to start at most, and longestStop
+// how long from SIGTERM to their exit.
+func (w *workload) longestStart(o *Options) time.Duration {
+	return w.longest(func(container string) *value.Interval { return o.App.Start.In(container, true) })
 }
 
-// longestStop returns how long they take from SIGTERM to their exit at most.
-func (w *workload) longestStop(o *Options) (most time.Duration) {
+func (w *workload) longestStop(o *Options) time.Duration {
+	return w.longest(func(container string) *value.Interval { return w.stopOf(o, container, true) })
+}
+
+func (w *workload) longest(of func(container string) *value.Interval) (most time.Duration) {
 	for _, container := range w.serve() {
-		most = max(most, w.stopOf(o, container, true).Max)
+		if i := of(container); i != nil {
+			most = max(most, i.Max)
+		}
 	}
 	return most
 }

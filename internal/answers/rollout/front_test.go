@@ -94,13 +94,15 @@ func TestFronts(t *testing.T) {
 		{"a load balancer to nodes", web("", ", type: LoadBalancer"), "kube-proxy", ""},
 		{"an NLB to pods", web(annotation(aws+"nlb-target-type", "ip"), ", type: LoadBalancer"), "nlb-ip",
 			"Service web leads through nlb-ip"},
+		{"an Envoy of Cilium", web(annotation("service.cilium.io/lb-l7", "enabled"), ""), "kube-proxy",
+			"The Envoy of Cilium is in front, and how long it takes to follow the pods is not known"},
 		{"local traffic", web("", ", internalTrafficPolicy: Local"), "kube-proxy", "internalTrafficPolicy Local"},
 		{"the same zone", web("", ", trafficDistribution: PreferClose"), "kube-proxy", "in their own zone"},
 		{"topology", web(annotation("service.kubernetes.io/topology-mode", "Auto"), ""), "kube-proxy",
 			"topology-mode Auto"},
 		{"a mesh", web("", "") + "apiVersion: v1\nkind: Namespace\n" +
 			"metadata: {name: default, labels: {istio-injection: enabled}}\n", "kube-proxy",
-			"Istio adds a proxy to the pods (istio-injection of Namespace default)"},
+			"Istio adds a proxy (istio-injection of Namespace default)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := rollout.Run([]input.File{{Name: "web.yaml", Data: []byte(c.file)}}, nil,

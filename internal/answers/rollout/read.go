@@ -47,6 +47,8 @@ type workload struct {
 	notes      []string           // what is not simulated
 	router     Router             // where its requests come from
 	shown      *Shown             // unless nil, gets the trace of the run
+	drawn      sample             // the runs so far
+	ignored    bool               // its rollout does not count
 }
 
 // reader reads manifests.
@@ -71,7 +73,7 @@ func (r *reader) read(files []input.File) {
 			} else if m.Kind.Kind != "Deployment" {
 				r.others = append(r.others, m)
 			} else if d := r.admit(m); d != nil {
-				w := &workload{file: f.Name, node: m.Node, spec: d}
+				w := &workload{file: f.Name, node: m.Node, spec: d, ignored: r.o.ignores(m.Node, f.Name)}
 				w.require, w.containers = r.o.annotated(m.Node)
 				r.workloads = append(r.workloads, w)
 			} else {
@@ -93,6 +95,33 @@ func (r *reader) read(files []input.File) {
 			r.addService(&service{Service: s, node: n})
 		}
 	}
+}
+
+// passOver takes the errors in objects of kinds that a rollout does not need out of the errors, and
+// returns them as text.
+func (r *reader) passOver(files []input.File) (others []string) {
+	docs := map[string][]*strict.Node{}
+	for _, f := range files {
+		docs[f.Name], _ = strict.Parse(f.Name, f.Data, &strict.Collector{})
+	}
+	left := &strict.Collector{}
+	for _, e := range r.errs.List() {
+		kind := ""
+		for _, doc := range docs[e.File] {
+			if doc.Pos.Line <= e.Line {
+				kind = doc.Field("kind").Value
+			}
+		}
+		switch strings.TrimSuffix(kind, "List") {
+		case "", "Deployment", "Service":
+			left.Add(e)
+		default:
+			others = append(others,
+				fmt.Sprintf("an invalid %s (%s:%d: %s)", printable.Text(kind), e.File, e.Line, e.Text()))
+		}
+	}
+	*r.errs = *left
+	return others
 }
 
 // admit returns a Deployment as the API server stores it, or reports why it does not.
@@ -275,29 +304,22 @@ func (r *reader) findOld(w *workload, from []*workload) {
 	}
 }
 
-// sleep returns how long the preStop hooks of the containers that serve sleep at least, and false
-// if one may do something else that takes time.
-func (w *workload) sleep() (least time.Duration, known bool) {
+// sleep returns how long the preStop hooks of the containers that serve sleep at least after the
+// change, and false if one may do something else that takes time.
+func (w *workload) sleep() (least time.Duration, known bool) { return w.sleepIn(w.spec) }
+
+// sleepIn returns the same for the Deployment before or after the change.
+func (w *workload) sleepIn(d *appsv1.Deployment) (least time.Duration, known bool) {
 	for i, name := range w.serve() {
-		d, is := sleepOf(serving(w.spec, name))
+		slept, is := sleepOf(serving(d, name))
 		if !is {
 			return 0, false
 		}
-		if i == 0 || d < least {
-			least = d
+		if i == 0 || slept < least {
+			least = slept
 		}
 	}
 	return least, true
-}
-
-// knowsHooks reports whether it is known how long the preStop hooks of the containers that serve
-// keep the programs from their stop, before and after the change.
-func (w *workload) knowsHooks() bool {
-	return !slices.ContainsFunc(w.serve(), func(name string) bool {
-		_, before := sleepOf(serving(w.old, name))
-		_, after := sleepOf(serving(w.spec, name))
-		return !before || !after
-	})
 }
 
 // serving returns a container of a Deployment.
@@ -730,7 +752,9 @@ func (f *fronts) through(in *front, s *v1.Service) way {
 
 // balancerOf returns the way through the load balancer of a Service, if it is not kube-proxy's.
 func balancerOf(s *v1.Service) (way, bool) {
-	if s.Spec.Type != v1.ServiceTypeLoadBalancer {
+	if s.Annotations["service.cilium.io/lb-l7"] == "enabled" {
+		return way{of: "The Envoy of Cilium", because: []string{"service.cilium.io/lb-l7 of Service " + s.Name}}, true
+	} else if s.Spec.Type != v1.ServiceTypeLoadBalancer {
 		return way{}, false
 	}
 	const aws = "service.beta.kubernetes.io/aws-load-balancer-"
@@ -751,7 +775,7 @@ func (r *reader) findWay(w *workload) {
 	slowest, ways := time.Duration(0), r.fronts.ways(w)
 	for _, way := range ways {
 		lb, _ := router.NamedLoadBalancer(way.router)
-		if takes := lb.RemoveMost + lb.MinSync; way.router != "" && (slowest == 0 || takes > slowest) {
+		if takes := lb.RemoveMost + lb.MinSync + lb.Gather; way.router != "" && (slowest == 0 || takes > slowest) {
 			slowest = takes
 			w.router = Router{Name: way.router, From: way.of, Because: strings.Join(way.because, ", ")}
 		}

@@ -153,6 +153,8 @@ type Workload struct {
 	// Waits are what a new pod may not get before an old one is gone. The runs do not simulate it,
 	// and the Deployment stops no old pod before.
 	Waits []string `json:"waits,omitempty"`
+	// Known says why the verdict does not count, or is empty.
+	Known string `json:"known,omitempty"`
 
 	required bool // something is, apart from annotations that may only ask for more
 	excused  bool // a requirement lets it lose what it loses
@@ -237,25 +239,20 @@ func (w *Workload) row(id string) *Row {
 	return lists.Find(w.Rows, func(x *Row) bool { return x.Row == id })
 }
 
-// Bad reports whether a workload does not complete, misses a requirement, loses requests although
-// no requirement says how many it may lose, or may wait for what its old pods have although nothing
-// is required of it.
+// Bad reports whether a workload misses a requirement; or, unless that is known, does not complete,
+// loses requests although no requirement says how many it may lose, or may wait for what its old
+// pods have although nothing is required of it.
 func (w *Workload) Bad() bool {
 	if slices.ContainsFunc(w.Requirements, func(v Verification) bool { return !v.Met }) {
 		return true
 	}
-	return len(w.Waits) > 0 && !w.required || w.Verdict == Loses && !w.excused ||
-		w.Verdict != Loses && w.Verdict != LosesNone
+	return w.Known == "" && (len(w.Waits) > 0 && !w.required || w.Verdict == Loses && !w.excused ||
+		w.Verdict != Loses && w.Verdict != LosesNone)
 }
 
 // Bad reports whether a workload is.
 func (r *Report) Bad() bool {
-	for i := range r.Workloads {
-		if r.Workloads[i].Bad() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Workloads, func(w Workload) bool { return w.Bad() })
 }
 
 // Format formats the value of a row for people.
@@ -303,7 +300,7 @@ func newWorkload(w *workload, o *Options) *Workload {
 	r := &Workload{Object: w.object(), Replicas: *spec.Replicas,
 		Router: w.router.described(), Strategy: string(spec.Strategy.Type), MinReadySeconds: spec.MinReadySeconds,
 		Container:    w.serve()[0],
-		NotSimulated: w.notes, Waits: w.waits, Containers: require.Texts(w.containers), Unsure: w.unsure,
+		NotSimulated: w.notes, Waits: w.waits, Containers: require.Texts(w.containers), Unsure: w.unsure, of: w,
 		Reason: strings.Join(w.warnings, " ")}
 	counted := w.counted()
 	for i, t := range counted {
@@ -476,11 +473,7 @@ const quickRuns = 20
 // there are none, or a rule says that it loses none.
 func (w *workload) stands(o *Options, s sample) bool {
 	always, ruled := w.alwaysEnough(o)
-	slept := time.Duration(math.MaxInt64)
-	for _, name := range w.serve() {
-		d, _ := sleepOf(serving(w.outgoing(o), name))
-		slept = min(slept, d)
-	}
+	slept, _ := w.sleepIn(w.outgoing(o))
 	return len(s) >= min(quickRuns, o.runsOf(*w.spec.Spec.Replicas)) && (!s.lossless() || len(w.counted()) == 0) ||
 		len(s) > 0 && s.lossless() && ruled && always <= slept && !w.cuts(o, slept)
 }
@@ -489,18 +482,17 @@ func (w *workload) stands(o *Options, s sample) bool {
 // of a line, and looks for one change.
 func measure(w *workload, o *Options, quick bool) (*Workload, error) {
 	n := o.runsOf(max(*w.spec.Spec.Replicas, o.Change.Scale))
-	var s sample
 	for _, n := range []int{min(fewestRuns, n), min(quickRuns, n), n} {
-		if w.never || !s.complete() || quick && w.stands(o, s) {
+		if w.never || !w.drawn.complete() || quick && w.stands(o, w.drawn) {
 			break
 		}
-		more, err := w.runs(o, len(s), n-len(s), "rollouts")
+		more, err := w.runs(o, len(w.drawn), max(0, n-len(w.drawn)), "rollouts")
 		if err != nil {
 			return nil, err
 		}
-		s = append(s, more...)
+		w.drawn = append(w.drawn, more...)
 	}
-	result := w.judge(o, s)
+	s, result := w.drawn, w.judge(o, w.drawn)
 	if result.Verdict == NeverReady || result.Verdict == NeverCompletes {
 		return result, nil
 	}

@@ -55,6 +55,10 @@ type Options struct {
 	// Since are earlier manifests, such as those of a base branch. Unless nil, only the Deployments
 	// that they do not have, or have with another spec, other Services or another router, roll out.
 	Since []input.File
+	// Ignores, unless nil, reports whether the rollouts of a file do not count.
+	Ignores func(file string) bool
+	// Baseline is an earlier report, whose verdicts are known; nil: none is.
+	Baseline *Report
 	// Keep keeps the worst run of each Deployment.
 	Keep bool
 	// Details makes all runs of each Deployment, and not only those of the worst ones.
@@ -135,8 +139,8 @@ func Run(files, from []input.File, o Options) (*Report, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		result.of = w
 		r.Workloads = append(r.Workloads, *result)
+		o.excuse(&r.Workloads[i])
 	}
 	r.sort()
 	for i := range r.Workloads {
@@ -148,7 +152,8 @@ func Run(files, from []input.File, o Options) (*Report, error) {
 			if err != nil {
 				return r, err
 			}
-			*result, result.of = *full, w
+			*result = *full
+			o.excuse(result)
 		}
 		if err := w.showWorst(own, result, quick && i >= Detailed, len(list) > 1); err != nil {
 			return nil, err
@@ -180,13 +185,46 @@ func (r *Report) sort() {
 	})
 }
 
-// badness orders the verdicts.
+// badness orders the Deployments.
 func (w *Workload) badness() int {
-	n := slices.Index([]Verdict{LosesNone, Loses, MissesDeadline, NeverCompletes, NeverReady}, w.Verdict)
 	if w.Bad() {
-		n += 10
+		return 10 + w.severity()
 	}
-	return n
+	return w.severity()
+}
+
+// severity orders the verdicts.
+func (w *Workload) severity() int {
+	return slices.Index([]Verdict{LosesNone, Loses, MissesDeadline, NeverCompletes, NeverReady}, w.Verdict)
+}
+
+// excuse says why the verdict of a Deployment does not count, if it is ignored, or was no better in
+// the baseline.
+func (o *Options) excuse(w *Workload) {
+	if w.Verdict == LosesNone && len(w.Waits) == 0 {
+		return
+	}
+	if w.of.ignored {
+		w.Known = "ignored by an annotation or the configuration"
+	} else if o.Baseline != nil && slices.ContainsFunc(o.Baseline.Workloads, func(before Workload) bool {
+		return before.Title() == w.Title() && before.severity() >= w.severity() && len(before.Waits) >= len(w.Waits) &&
+			(before.lost() >= w.lost() || before.Runs < w.Runs)
+	}) {
+		w.Known = "in the baseline"
+	}
+}
+
+// ignores reports whether the options, or an annotation of a Deployment or of its template that may
+// ask for less, say that its rollout does not count.
+func (o *Options) ignores(n *strict.Node, file string) bool {
+	is := o.Ignores != nil && o.Ignores(file)
+	for _, object := range []*strict.Node{n, n.Find("spec.template")} {
+		text := object.Find("metadata.annotations").Field(workloads.IgnoreAnnotation).Value
+		is = is || o.AllowAnnotations && slices.Contains(strings.FieldsFunc(text, func(r rune) bool {
+			return r == ',' || r == ' '
+		}), "rollout")
+	}
+	return is
 }
 
 // lost returns how many requests the Deployment loses in the worst run.
@@ -237,6 +275,9 @@ func load(files, from []input.File, o *Options) (list []*workload, others []stri
 	}
 	r := &reader{o: o, errs: errs}
 	r.read(files)
+	if len(r.workloads) > 0 {
+		others = r.passOver(files)
+	}
 	for _, m := range r.others {
 		pos := m.Node.Pos
 		others = append(others, fmt.Sprintf("%s (%s:%d)", manifests.Title(m.Kind.Kind, m.Namespace(), m.Name), pos.File,

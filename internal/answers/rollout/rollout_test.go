@@ -18,6 +18,7 @@ import (
 	"probesim.dev/internal/require"
 	"probesim.dev/internal/scenarios/whatif"
 	"probesim.dev/internal/value"
+	"probesim.dev/internal/world/router"
 	"probesim.dev/kube/profile"
 	"probesim.dev/trace/traffic"
 )
@@ -79,79 +80,113 @@ func interval(least, most time.Duration) *value.Interval {
 	return &value.Interval{Min: least, Max: most}
 }
 
-// With a preStop sleep of the rule, no run loses a request, and no run needs more: for random
-// Deployments, hooks before and after the change, grace periods, latencies, programs and nodes. The
-// default sample is small; the large one has 5,000 runs.
+// With a preStop sleep of the rule, no run loses a request, and no run needs more; and none loses
+// more than is sent: for random Deployments, changes, hooks before and after the change, grace
+// periods, routers, connections, latencies, programs and nodes. The default sample is small; the
+// large one has 5,000 runs.
 func TestAlwaysEnough(t *testing.T) {
-	profiles := []profile.Profile{profile.V1_33, profile.V1_34, profile.Newest()}
 	ruled := 0
 	for i := range long.Sample(8, 100) {
-		r := rand.New(rand.NewPCG(1, uint64(i)))
-		pick := func(list ...string) string { return list[r.IntN(len(list))] }
-		random := func(most time.Duration) time.Duration { return time.Duration(r.Int64N(int64(most))) }
-		m := manifest{replicas: 2 + r.IntN(3), grace: []int{1, 5, 15, 30, 300, 300}[r.IntN(6)],
-			spec: pick("minReadySeconds: 0", "minReadySeconds: 1", "minReadySeconds: 2",
-				"strategy: {rollingUpdate: {maxSurge: 2, maxUnavailable: 1}}",
-				"strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}")}
-		start, stop, latency := random(5*time.Second), random(3*time.Second), random(time.Second)
-		if r.IntN(3) == 0 {
-			stop, latency = random(time.Minute), random(time.Minute)
-		}
-		o := rollout.Options{
-			Rate: 1000, Runs: 3, Profile: profiles[r.IntN(len(profiles))],
-			Delays: pick("default", "fast", "typical", "slow"), Latency: value.Interval{Min: latency / 2, Max: latency},
-			App: rollout.App{
-				Start:  value.Durations{Ordinary: interval(start/2, start)},
-				Stop:   value.Durations{Ordinary: interval(stop, stop*2)},
-				Refuse: value.Durations{Ordinary: interval(0, stop/2)},
-			},
-		}
-		if r.IntN(4) == 0 {
-			o.App.Refuse = value.Durations{Ordinary: interval(rollout.Never, rollout.Never)}
-		}
-		if r.IntN(4) == 0 {
-			o.Router, m.spec = "ingress-nginx", "minReadySeconds: 22"
-		}
-		if r.IntN(3) == 0 {
-			m.more = service("internal", 8080) + service("public", 8080)
-		}
-		hook := func(m manifest) manifest {
-			m.container = pick("tty: false",
-				fmt.Sprintf("lifecycle: {preStop: {sleep: {seconds: %d}}}", min(4, m.grace-1)),
-				"lifecycle: {preStop: {exec: {command: [sh, -c, 'sleep 2; kill 1; sleep 5']}}}")
-			return m
-		}
-		was, is := hook(m), hook(m)
-		was.spec, is.container = m.spec, is.container+"\n        env: [{name: A, value: b}]"
-		name := fmt.Sprintf("%d: from %+v to %+v, %+v", i, was, is, o)
-		always := -1.0
-		for _, row := range runFrom(t, was, is, o).Rows {
-			if row.Row != rollout.RowPreStop || row.Always == nil {
-				continue
-			}
-			if always = *row.Always; row.Greatest > always {
-				t.Errorf("%s: a run needs %v s, and %v s are always enough", name, row.Greatest, always)
-			}
-		}
-		if always < 0 {
-			continue
-		}
-		ruled++
-		was.container, is.container = "tty: false", "env: [{name: A, value: b}]"
-		if always > 0 {
-			sleep := fmt.Sprintf("lifecycle: {preStop: {sleep: {seconds: %d}}}", int(math.Ceil(always)))
-			was.container, is.container = sleep, sleep+"\n        env: [{name: A, value: b}]"
-		}
-		if o.Runs = 50; !long.Enabled() {
-			o.Runs = 10
-		}
-		if w := runFrom(t, was, is, o); w.Verdict != rollout.LosesNone {
-			t.Errorf("%s: %s: %+v lost with a sleep of %v s", name, w.Verdict, w.Lost, always)
+		if testAlwaysEnough(t, i) {
+			ruled++
 		}
 	}
-	if ruled < long.Sample(8, 100)/4 {
+	for _, seed := range []int{1471, 10443, 11496} { // connections that clients keep
+		testAlwaysEnough(t, seed)
+	}
+	if ruled < long.Sample(8, 100)/5 {
 		t.Errorf("the rule gives a sleep %d times", ruled)
 	}
+}
+
+// testAlwaysEnough makes random runs, and reports whether there is a sleep of the rule.
+func testAlwaysEnough(t *testing.T, seed int) (ruled bool) {
+	profiles := []profile.Profile{profile.V1_33, profile.V1_34, profile.Newest()}
+	r := rand.New(rand.NewPCG(1, uint64(seed)))
+	pick := func(list ...string) string { return list[r.IntN(len(list))] }
+	random := func(most time.Duration) time.Duration { return time.Duration(r.Int64N(int64(most))) }
+	m := manifest{replicas: 1 + r.IntN(4), grace: []int{1, 5, 15, 30, 300, 300}[r.IntN(6)], noReadiness: r.IntN(9) == 0,
+		spec: pick("minReadySeconds: 0", "minReadySeconds: 1", "minReadySeconds: 2", "strategy: {type: Recreate}",
+			"strategy: {rollingUpdate: {maxSurge: 2, maxUnavailable: 1}}",
+			"strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}",
+			"strategy: {rollingUpdate: {maxSurge: 100%, maxUnavailable: 0}}")}
+	start, stop, latency := random(5*time.Second), random(3*time.Second), random(time.Second)
+	if r.IntN(3) == 0 {
+		stop, latency = random(time.Minute), random(time.Minute)
+	}
+	o := rollout.Options{
+		Rate: float64(1 + r.IntN(1000)), Runs: 3, Profile: profiles[r.IntN(len(profiles))],
+		Delays: pick("default", "fast", "typical", "slow"), Latency: value.Interval{Min: latency / 2, Max: latency},
+		App: rollout.App{
+			Start:  value.Durations{Ordinary: interval(start/2, start)},
+			Stop:   value.Durations{Ordinary: interval(stop, stop*2)},
+			Refuse: value.Durations{Ordinary: interval(0, stop/2)},
+		},
+	}
+	if r.IntN(4) == 0 {
+		o.App.Refuse = value.Durations{Ordinary: interval(rollout.Never, rollout.Never)}
+	}
+	if r.IntN(2) == 0 {
+		o.Router = pick(router.Names()...)
+	}
+	if r.IntN(6) == 0 {
+		o.Router, m.spec = "gateway: add 1s..9s, remove 2s..6s", "minReadySeconds: 22"
+	}
+	if r.IntN(3) == 0 {
+		m.more = service("internal", 8080) + service("public", 8080)
+	}
+	if r.IntN(5) == 0 {
+		o.Connections = traffic.Connections{Count: 1 + r.IntN(100), UntilExit: r.IntN(2) == 0}
+	}
+	switch change := r.IntN(8); change {
+	case 0:
+		o.Change = rollout.Change{Kind: rollout.Undo}
+	case 1:
+		o.Change = rollout.Change{Kind: rollout.Scale, Scale: int32(r.IntN(6))}
+		if int(o.Change.Scale) == m.replicas {
+			o.Change.Scale++
+		}
+	}
+	hook := func(m manifest) manifest {
+		m.container = pick("tty: false",
+			fmt.Sprintf("lifecycle: {preStop: {sleep: {seconds: %d}}}", min(4, m.grace-1)),
+			"lifecycle: {preStop: {exec: {command: [sh, -c, 'sleep 2; kill 1; sleep 5']}}}")
+		return m
+	}
+	was, is := hook(m), hook(m)
+	was.spec, is.container = m.spec, is.container+"\n        env: [{name: A, value: b}]"
+	name := fmt.Sprintf("%d: from %+v to %+v, %+v", seed, was, is, o)
+	rollOut := func() *rollout.Workload {
+		w := runFrom(t, was, is, o)
+		if w.Lost != nil && w.Lost.Greatest > w.Lost.Requests+1e-6 {
+			t.Errorf("%s: loses %v of %v", name, w.Lost.Greatest, w.Lost.Requests)
+		}
+		return w
+	}
+	always := -1.0
+	for _, row := range rollOut().Rows {
+		if row.Row != rollout.RowPreStop || row.Always == nil {
+			continue
+		}
+		if always = *row.Always; row.Greatest > always {
+			t.Errorf("%s: a run needs %v s, and %v s are always enough", name, row.Greatest, always)
+		}
+	}
+	if always < 0 {
+		return false
+	}
+	was.container, is.container = "tty: false", "env: [{name: A, value: b}]"
+	if always > 0 {
+		sleep := fmt.Sprintf("lifecycle: {preStop: {sleep: {seconds: %d}}}", int(math.Ceil(always)))
+		was.container, is.container = sleep, sleep+"\n        env: [{name: A, value: b}]"
+	}
+	if o.Runs = 50; !long.Enabled() {
+		o.Runs = 10
+	}
+	if w := rollOut(); w.Verdict != rollout.LosesNone {
+		t.Errorf("%s: %s: %+v lost with a sleep of %v s", name, w.Verdict, w.Lost, always)
+	}
+	return true
 }
 
 // A change that adds a preStop hook, or lengthens it, says that only this rollout loses requests.
@@ -565,5 +600,73 @@ func TestAddTwice(t *testing.T) {
 			" is there twice" {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+// What an annotation or the configuration ignores, and what the baseline has too, is no failure.
+// What is worse than in the baseline is one.
+func TestKnown(t *testing.T) {
+	ignored := manifest{replicas: 2}.file()
+	ignored.Data = []byte(strings.Replace(string(ignored.Data), "metadata: {name: web}",
+		"metadata: {name: web, annotations: {probesim.dev/ignore: 'tcp-liveness, rollout'}}", 1))
+	report := func(f input.File, change func(*rollout.Options)) *rollout.Report {
+		o := options()
+		o.Runs = 3
+		change(&o)
+		r, err := rollout.Run([]input.File{f}, nil, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	plain := manifest{replicas: 2}.file()
+	baseline := report(plain, func(*rollout.Options) {})
+	for _, c := range []struct {
+		name   string
+		f      input.File
+		change func(*rollout.Options)
+		bad    bool
+	}{
+		{"nothing", plain, func(*rollout.Options) {}, true},
+		{"an annotation that may not ask for less", ignored, func(*rollout.Options) {}, true},
+		{"an annotation", ignored, func(o *rollout.Options) { o.AllowAnnotations = true }, false},
+		{"the configuration", plain, func(o *rollout.Options) {
+			o.Ignores = func(file string) bool { return file == "web.yaml" }
+		}, false},
+		{"another file", plain, func(o *rollout.Options) {
+			o.Ignores = func(file string) bool { return file != "web.yaml" }
+		}, true},
+		{"the baseline", plain, func(o *rollout.Options) { o.Baseline = baseline }, false},
+		{"less than the baseline",
+			manifest{replicas: 2, container: "lifecycle: {preStop: {sleep: {seconds: 1}}}"}.file(),
+			func(o *rollout.Options) { o.Baseline = baseline }, false},
+		{"worse than the baseline", manifest{replicas: 2, spec: "strategy: {type: Recreate}"}.file(),
+			func(o *rollout.Options) { o.Baseline = baseline }, true},
+		{"a requirement", plain, func(o *rollout.Options) {
+			o.Baseline = baseline
+			o.Require, _ = require.Parse("lost<=0")
+		}, true},
+	} {
+		r := report(c.f, c.change)
+		if r.Bad() != c.bad || c.bad == (r.Workloads[0].Known != "") && c.name != "a requirement" {
+			t.Errorf("%s: bad %t, known %q", c.name, r.Bad(), r.Workloads[0].Known)
+		}
+	}
+}
+
+// A change that no rule is behind has 1,000 runs, and says so. One with a rule needs no more than
+// those of the Deployment.
+func TestFixesAreConfirmed(t *testing.T) {
+	m := manifest{container: "lifecycle: {preStop: {exec: {command: [drain]}}}", noReadiness: true}
+	o := options()
+	o.App.Start.Ordinary = interval(time.Second, time.Second)
+	o.App.Refuse.Ordinary = interval(rollout.Never, rollout.Never)
+	o.App.Stop.Ordinary = interval(20*time.Second, 20*time.Second)
+	if fixes := run(t, m, o).Fixes; len(fixes) != 1 || !fixes[0].LosesNone || fixes[0].Runs != 1000 {
+		t.Errorf("without a rule: %+v", fixes)
+	}
+	fixes := run(t, manifest{replicas: 3}, options()).Fixes
+	if len(fixes) == 0 || !fixes[0].Always || fixes[0].Runs != 100 {
+		t.Errorf("with a rule: %+v", fixes)
 	}
 }

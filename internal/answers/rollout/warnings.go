@@ -76,8 +76,8 @@ func (r *reader) doubtRoutes(w *workload) {
 	name, key := r.mesh(w)
 	if name != "" && !slices.ContainsFunc(w.spec.Spec.Template.Spec.Containers,
 		func(c v1.Container) bool { return workloads.IsProxy(&c) }) {
-		w.doubt("%s adds a proxy to the pods (%s), which the requests pass: it is not simulated, and may stop before "+
-			"the program does.", name, key)
+		w.doubt("%s adds a proxy (%s), which the requests pass: it is not simulated, and may stop or follow the pods "+
+			"later than the figures say.", name, key)
 	}
 	for _, t := range w.counted() {
 		if t.headless() {
@@ -179,6 +179,8 @@ func (w *workload) allAtOnce() {
 	if len(w.conflicts) > 0 {
 		w.warn("A rolling update that stops none first may never complete: a new pod needs %s.",
 			strings.Join(w.conflicts, "; "))
+	} else if w.spec.Spec.Strategy.RollingUpdate == nil {
+		w.warn("Unlike Recreate, a rolling update lets old and new pods run at once.")
 	}
 }
 
@@ -203,6 +205,10 @@ func (w *workload) warnUnprobed(o *Options) {
 func (w *workload) warnOfHooks() {
 	for _, name := range w.serve() {
 		c := serving(w.spec, name)
+		if hook := podutil.Hook(c, "preStop"); hook != nil && hook.Exec != nil && program.LacksC(hook.Exec.Command) {
+			w.warn("The preStop hook of container %s fails at once: without -c, the shell looks for a file of "+
+				"the name of the script.", name)
+		}
 		after, stops := program.HookStop(c)
 		if !stops {
 			continue
@@ -238,7 +244,13 @@ func (w *workload) warnOfKill(o *Options) {
 	of := w.outgoing(o)
 	slept, _ := sleepOf(serving(of, w.serve()[0]))
 	stop, grace := w.longestStop(o), graceOf(of)
-	if slept+stop <= grace {
+	switch {
+	case slept > 0 && slept >= grace:
+		w.warn("The preStop hook takes %s, and terminationGracePeriodSeconds %d ends it: SIGTERM comes after %s, and "+
+			"SIGKILL 2s later. Raise it to %d.", value.Format(slept), int(grace.Seconds()), value.Format(grace),
+			w.graceFor(o, roundUp(slept)))
+		return
+	case slept+stop <= grace:
 		return
 	}
 	grace = max(grace, leastGrace)

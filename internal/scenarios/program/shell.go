@@ -75,6 +75,9 @@ func SleepOf(command []string) (slept time.Duration, isAll bool) {
 	if len(command) == 0 {
 		return 0, false
 	}
+	if LacksC(command) {
+		return 0, true
+	}
 	if script, isShell := shellScript(command); isShell {
 		return sleepOfScript(script, func([]shellWord, time.Duration) {})
 	}
@@ -168,6 +171,13 @@ func shellScript(command []string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// LacksC reports whether a command passes a script to a shell without -c: the shell looks for a
+// file of this name, and fails at once.
+func LacksC(command []string) bool {
+	return len(command) > 1 && slices.Contains(shells, path.Base(command[0])) &&
+		!strings.HasPrefix(command[1], "-") && strings.ContainsAny(command[1], " \t\n;")
 }
 
 // sleepOfCommand returns the time for which a command without a shell sleeps, and whether it does

@@ -16,10 +16,10 @@ import (
 type LoadBalancer struct {
 	Name string
 	// Syncs says that it takes all changes over at once, as kube-proxy does, in syncs that are
-	// MinSync apart. It then has none of the other delays.
-	Syncs     bool
-	MinSync   time.Duration
-	KubeProxy bool // one of its modes
+	// MinSync apart, and each a Gather after its first change. It has none of the other delays.
+	Syncs           bool
+	MinSync, Gather time.Duration
+	KubeProxy       bool // one of its modes
 	// AddLeast and AddMost bound the time from the change of an EndpointSlice until a new ready pod
 	// gets requests, and RemoveLeast and RemoveMost the time until a pod that is no longer ready
 	// gets none.

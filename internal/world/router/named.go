@@ -25,6 +25,8 @@ var named = []Named{
 		"kube-proxy in IPVS mode, without a minSyncPeriod by default (kubernetes pkg/proxy/apis/config/v1alpha1)"},
 	{LoadBalancer{Name: KubeProxy + "-10s", Syncs: true, MinSync: 10 * time.Second, KubeProxy: true},
 		"kube-proxy with minSyncPeriod 10s, as scripts of GKE had it (kubernetes-sigs/kind#1707)"},
+	{LoadBalancer{Name: "cilium", Syncs: true, Gather: 500 * time.Millisecond},
+		"Cilium instead of kube-proxy gathers changes for 500ms before it takes them over (cilium#46059)"},
 	{LoadBalancer{Name: "ingress-nginx", Syncs: true, MinSync: time.Second * 10 / 3},
 		"ingress-nginx syncs at most 0.3 times a second, all endpoints at once (its --sync-rate-limit; " +
 			"ingress-nginx#1800); 1,000 ingresses take over 5s (#6079), 3,000 take minutes (#11046)"},

@@ -66,6 +66,9 @@ func (k *proxy) loop(p *sim.Proc) {
 	for {
 		p.Select(cases...)
 		k.ticker.Stop()
+		if k.Gather > 0 && len(k.changes) > 0 {
+			p.Sleep(k.Gather)
+		}
 		k.sync(p)
 		k.ticker.Reset(fullSyncPeriod)
 		p.Sleep(k.MinSync)

@@ -107,6 +107,18 @@ func TestKubeProxy(t *testing.T) {
 	}
 }
 
+// Cilium gathers changes for half a second before it takes them over.
+func TestGather(t *testing.T) {
+	cilium, _ := router.NamedLoadBalancer("cilium")
+	got := routes(t, profile.Newest(), func(env *controller.Env) {
+		router.StartLoadBalancer(env, cilium.LoadBalancer)
+	}, map[time.Duration]string{10 * time.Second: "a b", 10*time.Second + 400*time.Millisecond: "b",
+		10*time.Second + 700*time.Millisecond: "c"})
+	if want := []string{"10.61s b took 600ms", "11.31s c took 600ms"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // Requests go to pods that terminate only if no other one is ready.
 func TestTerminatingEndpoints(t *testing.T) {
 	got := routes(t, profile.Newest(), router.StartKubeProxy, map[time.Duration]string{

@@ -40,11 +40,19 @@ func Document(r *rollout.Report) *document.Document {
 	return d
 }
 
-// summary adds a table with a line for each workload, the worst ones first.
+// summary adds a table with a line for each workload, the worst ones first, and a line for each
+// change that is long or helps several.
 func summary(d *document.Document, r *rollout.Report) {
-	bad := 0
-	lose := 0
-	table := &document.Table{Left: 6, Head: []string{"", "verdict", "lost", "takes", "runs", "the one change"}}
+	bad, lose, known := 0, 0, 0
+	changes, apart := map[string]int{}, []string(nil)
+	for i := range r.Workloads {
+		change := theChange(&r.Workloads[i])
+		if changes[change]++; change != "" && (changes[change] == 3 || len(change) > 40) &&
+			!slices.Contains(apart, change) {
+			apart = append(apart, change)
+		}
+	}
+	table := &document.Table{Left: 6, Head: []string{"", "verdict", "lost", "takes", "runs", "change"}}
 	for i := range r.Workloads {
 		w := &r.Workloads[i]
 		verdict := verdicts[w.Verdict]
@@ -62,20 +70,37 @@ func summary(d *document.Document, r *rollout.Report) {
 				lost = rollout.Count(row.Greatest)
 			}
 		}
-		if w.Verdict == rollout.Loses {
+		if len(w.Waits) > 0 && w.Verdict == rollout.Loses {
+			verdict.badge += ", may wait"
+		}
+		if w.Known != "" {
+			known++
+			verdict.badge += ", known"
+		} else if w.Verdict == rollout.Loses {
 			lose++
+		}
+		change := theChange(w)
+		if i := slices.Index(apart, change); i >= 0 {
+			change = fmt.Sprintf("(%d)", i+1)
 		}
 		table.Row(document.Cell{Text: strings.TrimPrefix(w.Title(), "Deployment ")},
 			document.Cell{Text: verdict.badge, Style: verdict.style}, document.Cell{Text: lost},
-			document.Cell{Text: takes}, document.Cell{Text: fmt.Sprint(w.Runs)}, document.Cell{Text: theChange(w)})
+			document.Cell{Text: takes}, document.Cell{Text: fmt.Sprint(w.Runs)}, document.Cell{Text: change})
 	}
 	what := "lose requests"
 	if bad != lose {
 		what += ", do not complete, or miss a requirement"
 	}
+	if known > 0 {
+		what += fmt.Sprintf(", and %d are known", known)
+	}
 	s := d.Section(document.Section{Title: fmt.Sprintf("%d of %d Deployments %s", bad, len(r.Workloads), what),
 		Facts: facts(&r.Setting, routers(r))})
 	s.Table(table)
+	for i, change := range apart {
+		s.Text(document.Plain,
+			fmt.Sprintf("(%d) %s, in %s", i+1, change, printable.Count(changes[change], "Deployment")))
+	}
 	if hidden := len(r.Workloads) - rollout.Detailed; hidden > 0 && !r.Details {
 		s.Text(document.Dim, fmt.Sprintf("Details of the worst %d follow; with --details, those of all.",
 			rollout.Detailed))
@@ -128,6 +153,7 @@ func workload(d *document.Document, r *rollout.Report, w *rollout.Workload) {
 		verdict.style = document.Warn
 	}
 	s.Note(verdict.style, w.Reason)
+	s.Label("Known:", w.Known)
 	s.Label("Fix:", w.Fix)
 	if len(w.NotSimulated) > 0 {
 		s.Note(document.Warn, "Not simulated: "+strings.Join(w.NotSimulated, "; ")+".")

@@ -223,7 +223,8 @@ func source(r *rollout.Router) string {
 	case r.Add == "":
 		return r.Name + ": " + r.Source + "."
 	}
-	return fmt.Sprintf("%s adds a pod after %s and removes it after %s: %s.", r.Name, r.Add, r.Remove, r.Source)
+	return fmt.Sprintf("%s adds a pod after %s and removes it after %s, and \"always\" is about this: %s.",
+		r.Name, r.Add, r.Remove, r.Source)
 }
 
 // Nodes names a kind of nodes.
@@ -256,7 +257,7 @@ func Findings(r *rollout.Report) *findings.List {
 				level = findings.Error
 			}
 			c.Add("rollout", level, message(r, w), w.Bad())
-			c.Findings[0].Command = w.Worst.Command
+			c.Findings[0].Command, c.Findings[0].Known = w.Worst.Command, w.Known
 		}
 		list.Cases = append(list.Cases, c)
 		for _, v := range w.Requirements {
