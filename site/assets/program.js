@@ -76,7 +76,7 @@ export class Program {
   // ends at once.
   run(job) {
     this.waiting = {...job, id: ++this.last};
-    if (this.running?.long && this.running.began + 500 < performance.now()) {
+    if (this.running?.long) {
       this.restart();
     } else {
       this.next();
@@ -97,7 +97,6 @@ export class Program {
     if (!this.started || this.running || !this.waiting) return;
     const job = this.running = this.waiting;
     this.waiting = undefined;
-    job.began = performance.now();
     job.long = !job.first && job.args[0] === 'rollout';
     const {args, files, settings, id} = job;
     this.worker.postMessage({id, args, settings, files});

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -32,16 +33,20 @@ func Site(root, dir string, program []byte) error {
 	files["probesim.json"] = fmt.Appendf(nil, "{\"size\": %d}\n", len(program))
 	files["sw.js"] = worker(files)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		to := filepath.Join(dir, filepath.FromSlash(name))
-		err := os.MkdirAll(filepath.Dir(to), 0o755)
-		if err == nil {
-			err = os.WriteFile(to, files[name], 0o644)
-		}
-		if err != nil {
+		if err := write(dir, name, files[name]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// write writes a file below a directory.
+func write(dir, name string, data []byte) error {
+	to := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o644)
 }
 
 // Files returns the files of the site without the program, by their paths on the site.
@@ -63,18 +68,7 @@ func Files(root string) (map[string][]byte, error) {
 	for name, data := range docs.Files() {
 		files[path.Join("docs", name)] = data
 	}
-	examples, err := docs.Examples()
-	if err == nil {
-		files["examples.json"], err = json.Marshal(examples)
-	}
-	if err == nil {
-		files["first.json"], err = answer(root, &examples[0].State)
-	}
-	if err != nil {
-		return nil, err
-	}
-	// for the names of fields that the editor completes
-	if files["schema.json"], err = output(root, "go", "run", "./cmd/probesim", "schema"); err != nil {
+	if err := answers(root, docs, files); err != nil {
 		return nil, err
 	}
 	goroot, err := goroot(root)
@@ -84,30 +78,69 @@ func Files(root string) (map[string][]byte, error) {
 	return files, err
 }
 
-// answer returns what the command prints about an example, as a page. The playground shows it while
-// the program loads.
-func answer(root string, example *pages.State) ([]byte, error) {
+// answers adds what the command on this machine answers: the schema, for the names of fields that the
+// editor completes, and the first example as a page, which the playground shows while the program
+// loads. The playground allows the scripts of the pages of all examples.
+func answers(root string, docs *pages.Docs, files map[string][]byte) error {
+	examples, err := docs.Examples()
+	if err != nil {
+		return err
+	}
+	files["examples.json"], _ = json.Marshal(examples) // texts
 	dir, err := os.MkdirTemp("", "probesim-site-")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer os.RemoveAll(dir)
+	command := filepath.Join(dir, "probesim")
+	if _, err = output(root, "go", "build", "-o", command, "./cmd/probesim"); err == nil {
+		files["schema.json"], err = output(dir, command, "schema")
+	}
+	for i := 0; i < len(examples) && err == nil; i++ {
+		var page []byte
+		page, err = answer(command, filepath.Join(dir, fmt.Sprint(i)), &examples[i].State)
+		files["index.html"] = allowed(files["index.html"], page)
+		if i == 0 {
+			files["first.html"] = page
+		}
+	}
+	return err
+}
+
+// words are the arguments of an example.
+var words = regexp.MustCompile(`'[^']*'|\S+`)
+
+// answer returns what the command prints about an example, as a page.
+func answer(command, dir string, example *pages.State) ([]byte, error) {
 	for _, f := range example.Files {
-		if err := os.WriteFile(filepath.Join(dir, filepath.Base(f.Name)), []byte(f.Text), 0o644); err != nil {
+		if err := write(dir, f.Name, []byte(f.Text)); err != nil {
 			return nil, err
 		}
 	}
-	command := filepath.Join(dir, "probesim")
-	if _, err := output(root, "go", "build", "-o", command, "./cmd/probesim"); err != nil {
-		return nil, err
+	args := []string{example.Tab, "-o", "html"}
+	for _, word := range words.FindAllString(example.Args, -1) {
+		args = append(args, strings.Trim(word, "'"))
 	}
-	cmd := exec.Command(command, append([]string{example.Tab, "-o", "html"}, strings.Fields(example.Args)...)...)
-	cmd.Dir = dir
-	out, err := cmd.Output()
-	if code := (*exec.ExitError)(nil); err != nil && !(errors.As(err, &code) && code.ExitCode() == 1) {
-		return nil, fmt.Errorf("%s: %w", cmd, err)
+	out, err := output(dir, command, args...)
+	if code := (*exec.ExitError)(nil); errors.As(err, &code) && code.ExitCode() == 1 {
+		err = nil // the answer is no
 	}
-	return json.Marshal(map[string]string{"stdout": string(out)})
+	return out, err
+}
+
+// source matches what the policy of a page allows: one style and one script.
+var source = regexp.MustCompile(`((?:style|script)-src) ('sha256-[^']+')`)
+
+// allowed returns the page of the playground with a policy that allows the style and the script of a
+// report, which a frame shows.
+func allowed(index, report []byte) []byte {
+	for _, m := range source.FindAllSubmatch(report, 2) {
+		if !bytes.Contains(index, m[2]) {
+			self := fmt.Appendf(nil, "%s 'self'", m[1])
+			index = bytes.Replace(index, self, fmt.Appendf(nil, "%s %s", self, m[2]), 1)
+		}
+	}
+	return index
 }
 
 // worker returns the service worker, which keeps these files for visits without a network. Its
@@ -118,7 +151,7 @@ func worker(files map[string][]byte) []byte {
 	for _, name := range list {
 		fmt.Fprintf(sum, "%s %x\n", name, sha256.Sum256(files[name]))
 	}
-	text, _ := json.Marshal(append(list, "")) // names; the empty one is the start page
+	text, _ := json.Marshal(list) // names
 	head := fmt.Sprintf("const version = 'probesim-%.12x';\nconst files = %s;\n", sum.Sum(nil), text)
 	return append([]byte(head), bytes.TrimPrefix(files["sw.js"], []byte("'use strict';\n"))...)
 }

@@ -1,16 +1,15 @@
-package site_test
+package main
 
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"probesim.dev/site/internal/pages"
+	"probesim.dev/internal/long"
 )
 
 // asker defines the function ask of the page, which runs a command line in a worker of its own.
@@ -35,28 +34,21 @@ type outcome struct {
 // bytes. It takes a few manifests, scenarios and recordings of the repository, and all of them with
 // PROBESIM_LONG=1.
 func TestSameBytes(t *testing.T) {
-	b := openBrowser(t, 1280, 900)
-	native := os.Getenv("PROBESIM_NATIVE")
-	if native == "" {
-		native = filepath.Join(t.TempDir(), "probesim")
-		build := exec.Command("go", "build", "-o", native, "./cmd/probesim")
-		build.Dir = ".."
-		if text, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, text)
-		}
-	}
-	b.open(serve(t).URL + "/")
+	b, _ := openPlayground(t)
 	b.eval(asker, nil)
+	t.Chdir("../..")
 	lines := commandLines(t)
 	for _, args := range lines {
-		want := run(t, native, args)
-		var files []pages.File
+		var stdout, stderr bytes.Buffer
+		want := outcome{Code: execute(t.Context(), args, &stdout, &stderr)}
+		want.Stdout, want.Stderr = stdout.String(), stderr.String()
+		var files []pageFile
 		for _, name := range beside(t, args[1]) {
-			data, err := os.ReadFile(filepath.Join("..", name))
+			data, err := os.ReadFile(name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			files = append(files, pages.File{Name: name, Text: string(data)})
+			files = append(files, pageFile{Name: name, Text: string(data)})
 		}
 		job, err := json.Marshal(map[string]any{"args": args, "files": files})
 		if err != nil {
@@ -70,50 +62,47 @@ func TestSameBytes(t *testing.T) {
 	t.Logf("%d command lines", len(lines))
 }
 
-func run(t *testing.T, native string, args []string) (o outcome) {
-	t.Helper()
-	cmd := exec.Command(native, args...)
-	cmd.Dir = ".."
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		o.Code = exit.ExitCode()
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	o.Stdout, o.Stderr = stdout.String(), stderr.String()
-	return o
-}
-
 // commandLines returns the command lines about the files of the library and about recordings.
 func commandLines(t *testing.T) (list [][]string) {
 	t.Helper()
 	for _, one := range []struct {
-		pattern string
-		command []string
+		dir, extension string
+		command        []string
 	}{
-		{"scenarios/library/*/*.yaml", []string{"run", "", "-o", "timeline"}},
-		{"scenarios/library/*/*.yaml", []string{"check", "", "--start", "24s..32s", "-o", "json"}},
-		{"scenarios/library/rollouts/*.yaml", []string{"rollout", "", "--runs", "3"}},
-		{"internal/answers/incident/testdata/*/*.txt", []string{"incident", ""}},
-		{"internal/answers/incident/testdata/*/*.txt", []string{"incident", "", "-o", "html"}},
+		{"scenarios/library", ".yaml", []string{"run", "", "-o", "timeline"}},
+		{"scenarios/library", ".yaml", []string{"check", "", "--start", "24s..32s", "-o", "json"}},
+		{"scenarios/library", ".yaml", []string{"check", "", "-o", "html"}},
+		{"scenarios/library/quickstart", ".yaml", []string{"run", "", "-o", "html"}},
+		{"scenarios/library/rollouts", ".yaml", []string{"rollout", "", "--runs", "3", "-o", "html"}},
+		{"internal/answers/incident/testdata", ".txt", []string{"incident", ""}},
+		{"internal/answers/incident/testdata", ".txt", []string{"incident", "", "-o", "html"}},
 	} {
-		names, err := filepath.Glob(filepath.Join("..", one.pattern))
-		if err != nil || len(names) == 0 {
-			t.Fatalf("%s: no files, %v", one.pattern, err)
-		}
+		names := filesBelow(t, one.dir, one.extension)
 		for i, name := range names {
-			if os.Getenv("PROBESIM_LONG") == "" && i%max(1, len(names)/4) != 0 {
+			if !long.Enabled() && i%max(1, len(names)/4) != 0 {
 				continue
 			}
-			args := append([]string{}, one.command...)
-			args[1] = strings.TrimPrefix(filepath.ToSlash(name), "../")
+			args := slices.Clone(one.command)
+			args[1] = name
 			list = append(list, args)
 		}
 	}
 	return list
+}
+
+// filesBelow returns the files below a directory with an extension.
+func filesBelow(t *testing.T, dir, extension string) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(name string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && filepath.Ext(name) == extension {
+			names = append(names, filepath.ToSlash(name))
+		}
+		return err
+	})
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%s: no files, %v", dir, err)
+	}
+	return names
 }
 
 // beside returns the YAML files in the directory of a file, and the file.
@@ -122,12 +111,5 @@ func beside(t *testing.T, name string) []string {
 	if filepath.Ext(name) != ".yaml" {
 		return []string{name}
 	}
-	names, err := filepath.Glob(filepath.Join("..", filepath.Dir(name), "*.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range names {
-		names[i] = strings.TrimPrefix(filepath.ToSlash(names[i]), "../")
-	}
-	return names
+	return filesBelow(t, filepath.Dir(name), ".yaml")
 }
