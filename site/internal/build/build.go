@@ -18,70 +18,63 @@ import (
 	"slices"
 	"strings"
 
-	"probesim.dev/site"
 	"probesim.dev/site/internal/pages"
 )
 
 // Site writes the site with a program into a directory. The repository is in the directory root. The
 // same repository and the same version of Go give the same bytes.
 func Site(root, dir string, program []byte) error {
-	files, err := Files(root)
-	if err != nil {
-		return err
-	}
-	files["probesim.wasm"] = program
-	files["probesim.json"] = fmt.Appendf(nil, "{\"size\": %d}\n", len(program))
-	files["sw.js"] = worker(files)
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := write(dir, name, files[name]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// write writes a file below a directory.
-func write(dir, name string, data []byte) error {
-	to := filepath.Join(dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(to, data, 0o644)
-}
-
-// Files returns the files of the site without the program, by their paths on the site.
-func Files(root string) (map[string][]byte, error) {
-	files := map[string][]byte{}
-	err := fs.WalkDir(site.Assets(), ".", func(name string, entry fs.DirEntry, err error) error {
+	files := map[string][]byte{"probesim.wasm": program,
+		"probesim.json": fmt.Appendf(nil, "{\"size\": %d}\n", len(program))}
+	assets := os.DirFS(filepath.Join(root, "site/assets"))
+	err := fs.WalkDir(assets, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
-			files[name], err = fs.ReadFile(site.Assets(), name)
+			files[name], err = fs.ReadFile(assets, name)
 		}
 		return err
 	})
 	if err != nil {
-		return nil, err
-	}
-	docs, err := pages.Load(os.DirFS(root))
-	if err != nil {
-		return nil, err
-	}
-	for name, data := range docs.Files() {
-		files[path.Join("docs", name)] = data
-	}
-	if err := answers(root, docs, files); err != nil {
-		return nil, err
+		return err
 	}
 	goroot, err := goroot(root)
 	if err == nil {
 		files["wasm_exec.js"], err = os.ReadFile(filepath.Join(goroot, "lib/wasm/wasm_exec.js"))
 	}
-	return files, err
+	if err == nil {
+		err = docsAndAnswers(root, files)
+	}
+	if err != nil {
+		return err
+	}
+	files["sw.js"] = worker(files)
+	for name, data := range files {
+		err = errors.Join(err, write(dir, name, data))
+	}
+	return err
 }
 
-// answers adds what the command on this machine answers: the schema, for the names of fields that the
-// editor completes, and the first example as a page, which the playground shows while the program
-// loads. The playground allows the scripts of the pages of all examples.
-func answers(root string, docs *pages.Docs, files map[string][]byte) error {
+// write writes a file below a directory.
+func write(dir, name string, data []byte) error {
+	to := filepath.Join(dir, filepath.FromSlash(name))
+	err := os.MkdirAll(filepath.Dir(to), 0o755)
+	if err == nil {
+		err = os.WriteFile(to, data, 0o644)
+	}
+	return err
+}
+
+// docsAndAnswers adds the docs, the examples in them, and what the command on this machine answers: the
+// schema, for the names of fields that the editor completes, and the first example as a page, which
+// the playground shows while the program loads. The playground allows the scripts of the pages of all
+// examples.
+func docsAndAnswers(root string, files map[string][]byte) error {
+	docs, err := pages.Load(os.DirFS(root))
+	if err != nil {
+		return err
+	}
+	for name, data := range docs.Files() {
+		files[path.Join("docs", name)] = data
+	}
 	examples, err := docs.Examples()
 	if err != nil {
 		return err
