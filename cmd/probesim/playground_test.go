@@ -333,7 +333,7 @@ func (b *browser) examples(t *testing.T) {
 		b.example(i)
 		b.wait(fmt.Sprintf(`document.getElementById('text').textContent.includes(%q)`, text))
 		if i == 4 { // the other runs take a while: fewer are enough
-			b.wait(`/[1-4] runs? /.test(document.getElementById('text').textContent)`)
+			b.wait(`/\d runs? /.test(document.getElementById('text').textContent)`)
 			b.eval(`(() => { const a = document.getElementById('args'); a.value += ' --runs 2'; a.dispatchEvent(new Event(`+
 				`'input')); })()`, nil)
 			b.wait(`document.getElementById('text').textContent.includes('2 runs ')`)

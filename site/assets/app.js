@@ -88,23 +88,33 @@ async function writeLink() {
   } catch {} // a browser takes no address of some megabytes: the page keeps the last shorter one
 }
 
-let refining;
+let refining, refiner; // a second worker, so that the first one answers the next slider at once
+
+function unrefine() {
+  clearTimeout(refining);
+  refiner?.end();
+  refiner = undefined;
+}
 
 function run() {
-  clearTimeout(refining);
+  unrefine();
   const args = [state.tab, ...words(state.args)];
   const job = {
     args: view === 'text' ? args : [...args, '-o', 'html'], files: state.files,
     settings: state.files[current], view, version,
   };
-  // a rollout shows a figure of few runs at once
+  // a rollout shows the figure of one run at once
   if (state.tab === 'rollout' && !args.some(word => /^--(runs|seed)\b/.test(word))) {
-    program.run({...job, args: [...job.args, '--runs', '4'], first: true});
-    refining = setTimeout(() => program.run(job), enough * 1000);
+    program.run({...job, args: [...job.args, '--runs', '1'], first: job});
   } else {
     program.run(job);
   }
   $('stop').disabled = false;
+}
+
+function refine(job) {
+  refiner = program.another();
+  refiner.run(job);
 }
 
 function progress(part, text) {
@@ -124,13 +134,14 @@ function answer(job, {code, stdout, stderr, took, settings}) {
   $('stop').disabled = !job.first && program.idle;
   const time = took < 1000 ? `${Math.max(1, Math.round(took))} ms` : `${(took / 1000).toFixed(1)} s`;
   $('status').textContent = `exit code ${code}, ${time}` +
-    (job.first ? '. A first figure of 4 runs; more runs follow when you rest.' : '');
+    (job.first ? '. A first figure of 1 run; more runs follow when you rest.' : '');
   const isText = failed || job.view === 'text';
   if (isText) showText(failed ? stdout + stderr : stdout, job.files);
   else showPage(stdout);
   only(isText ? 'text' : 'page');
   showProblems(stderr, job.files);
   if (job.version === version && setting === 0) showSliders(settings ?? []);
+  if (job.version === version && job.first) refining = setTimeout(refine, enough * 1000, job.first);
 }
 
 function only(kind) {
@@ -297,7 +308,7 @@ $('add').onclick = () => {
   editor.focus();
 };
 $('stop').onclick = () => {
-  clearTimeout(refining);
+  unrefine();
   program.stop();
   $('stop').disabled = true;
   $('status').textContent = 'Stopped.';
