@@ -132,8 +132,7 @@ func TestCICommands(t *testing.T) {
 			Generate struct{ Command []string }
 		}
 	}](t, blocks["plugin.yaml"]).Spec.Generate.Command
-	temp := strings.ReplaceAll(plugin[2], "/tmp/", dir+"/")
-	run("the plugin", mistake, plugin[0], plugin[1], temp)
+	run("the plugin", mistake, plugin...)
 
 	job := parse[struct {
 		Spec struct {
