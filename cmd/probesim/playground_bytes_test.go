@@ -90,11 +90,11 @@ func commandLines(t *testing.T) (list [][]string) {
 	return list
 }
 
-// filesBelow returns the files below a directory with an extension.
-func filesBelow(t *testing.T, dir, extension string) (names []string) {
+// filesBelow returns the files below a directory with some extensions.
+func filesBelow(t *testing.T, dir string, extensions ...string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(name string, entry os.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() && filepath.Ext(name) == extension {
+		if err == nil && !entry.IsDir() && slices.Contains(extensions, filepath.Ext(name)) {
 			names = append(names, filepath.ToSlash(name))
 		}
 		return err
@@ -105,11 +105,11 @@ func filesBelow(t *testing.T, dir, extension string) (names []string) {
 	return names
 }
 
-// beside returns the YAML files in the directory of a file, and the file.
+// beside returns the files that a file can name, and the file. A manifest of CoreDNS is a template.
 func beside(t *testing.T, name string) []string {
 	t.Helper()
 	if filepath.Ext(name) != ".yaml" {
 		return []string{name}
 	}
-	return filesBelow(t, filepath.Dir(name), ".yaml")
+	return filesBelow(t, filepath.Dir(name), ".yaml", ".sed")
 }
