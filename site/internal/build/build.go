@@ -21,8 +21,8 @@ import (
 	"probesim.dev/site/internal/pages"
 )
 
-// Site writes the site with a program into a directory. The repository is in the directory root. The
-// same repository and the same version of Go give the same bytes.
+// Site writes the site with a program into a directory. The repository is in the directory root.
+// The same repository and the same version of Go give the same bytes.
 func Site(root, dir string, program []byte) error {
 	files := map[string][]byte{"probesim.wasm": program,
 		"probesim.json": fmt.Appendf(nil, "{\"size\": %d}\n", len(program))}
@@ -63,10 +63,10 @@ func write(dir, name string, data []byte) error {
 	return err
 }
 
-// docsAndAnswers adds the docs, the examples in them, and what the command on this machine answers: the
-// schema, for the names of fields that the editor completes, and the first example as a page, which
-// the playground shows while the program loads. The playground allows the scripts of the pages of all
-// examples.
+// docsAndAnswers adds the docs, the examples in them, and what the command on this machine answers:
+// the schema, for the names of fields that the editor completes, and the first example as a page,
+// which the playground shows while the program loads. The playground allows the scripts of the
+// pages of all examples.
 func docsAndAnswers(root string, files map[string][]byte) error {
 	docs, err := pages.Load(os.DirFS(root))
 	if err != nil {
@@ -124,8 +124,8 @@ func answer(command, dir string, example *pages.State) ([]byte, error) {
 // source matches what the policy of a page allows: one style and one script.
 var source = regexp.MustCompile(`((?:style|script)-src) ('sha256-[^']+')`)
 
-// allowed returns the page of the playground with a policy that allows the style and the script of a
-// report, which a frame shows.
+// allowed returns the page of the playground with a policy that allows the style and the script of
+// a report, which a frame shows.
 func allowed(index, report []byte) []byte {
 	for _, m := range source.FindAllSubmatch(report, 2) {
 		if !bytes.Contains(index, m[2]) {
