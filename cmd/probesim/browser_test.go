@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,7 +86,7 @@ func (b *browser) start(path string) {
 		b.t.Fatal(err)
 	}
 	// A browser that hangs must not hang the tests.
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Minute)
 	cmd := exec.CommandContext(ctx, path, "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu",
 		"--hide-scrollbars", "--no-first-run",
 		"--disable-ipc-flooding-protection", "--disable-background-networking", "--disable-component-update",
@@ -189,6 +190,20 @@ func (b *browser) eval(expression string, result any) {
 	}
 }
 
+// wait waits until an expression is true.
+func (b *browser) wait(expression string) {
+	b.t.Helper()
+	var done bool
+	b.eval(fmt.Sprintf(`new Promise(done => { const end = performance.now() + 240e3; const look = () => { let is = false; `+
+		`try { is = %s; } catch {} if (is || performance.now() > end) done(Boolean(is)); else setTimeout(look, 20); }; `+
+		`look(); })`, expression), &done)
+	if !done {
+		var text string
+		b.eval(`document.body.innerText`, &text)
+		b.t.Fatalf("never true: %s\n%s\n%s", expression, text, strings.Join(b.errors, "\n"))
+	}
+}
+
 // text returns the text of the first element that matches a selector, or "" if there is none or it
 // is hidden.
 func (b *browser) text(selector string) string {
@@ -245,10 +260,17 @@ func (b *browser) click(selector string) {
 	b.mouse("mouseReleased", x, y, map[string]any{"button": "left", "clickCount": 1})
 }
 
+// keyCodes are the keys that controls of a browser know by number.
+var keyCodes = map[string]int{"Backspace": 8, "Tab": 9, "Enter": 13, " ": 32, "End": 35, "ArrowLeft": 37,
+	"ArrowRight": 39, "ArrowDown": 40}
+
 // key presses a key with modifiers: 8 is Shift, 2 Ctrl.
 func (b *browser) key(key string, modifiers int) {
 	b.t.Helper()
 	params := map[string]any{"type": "keyDown", "key": key, "modifiers": modifiers}
+	if code, named := keyCodes[key]; named {
+		params["windowsVirtualKeyCode"] = code
+	}
 	if len(key) == 1 {
 		params["text"] = key
 	}

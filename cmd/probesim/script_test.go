@@ -32,6 +32,7 @@ type tests struct{ *testing.M }
 func (t tests) Run() int {
 	os.Unsetenv("GITHUB_STEP_SUMMARY")
 	os.Unsetenv("GITHUB_WORKSPACE")
+	defer func() { os.RemoveAll(siteBuilt) }()
 	return t.M.Run()
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"probesim.dev/internal/scenarios/schema"
 )
 
 // TestCIWorkflow checks that the workflows use only inputs that the action has, and that the table
@@ -130,8 +132,7 @@ func TestCICommands(t *testing.T) {
 			Generate struct{ Command []string }
 		}
 	}](t, blocks["plugin.yaml"]).Spec.Generate.Command
-	temp := strings.ReplaceAll(plugin[2], "/tmp/", dir+"/")
-	run("the plugin", mistake, plugin[0], plugin[1], temp)
+	run("the plugin", mistake, plugin...)
 
 	job := parse[struct {
 		Spec struct {
@@ -144,6 +145,24 @@ func TestCICommands(t *testing.T) {
 		job[i] = strings.ReplaceAll(job[i], "/manifests", "deploy")
 	}
 	run("the hook of Argo CD", mistake, append([]string{"probesim"}, job...)...)
+}
+
+// TestSchemaStore checks that the entry for the catalog of SchemaStore names the schema by its own
+// address.
+func TestSchemaStore(t *testing.T) {
+	type entry struct {
+		Name, Description, URL string
+		FileMatch              []string `yaml:"fileMatch"`
+	}
+	listed := parse[entry](t, read(t, ".github/release/schemastore.json"))
+	data, err := schema.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := parse[map[string]any](t, string(data))["$id"]
+	if listed.URL != id || listed.Name == "" || listed.Description == "" || len(listed.FileMatch) == 0 {
+		t.Errorf("the entry is %+v, the $id of the schema %v", listed, id)
+	}
 }
 
 // TestRelease checks that the configuration of releases fits the repository: a package for each

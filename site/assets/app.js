@@ -8,8 +8,6 @@ import {Program} from './program.js';
 const $ = id => document.getElementById(id);
 const examples = await (await fetch('examples.json')).json();
 const titles = {check: 'Check', run: 'Run', rollout: 'Rollout', incident: 'Diagnose'};
-// How commands draw their answer: the arguments that make a page or a picture.
-const drawn = {check: ['-o', 'html'], run: ['-o', 'svg'], rollout: ['-o', 'html'], incident: ['-o', 'html']};
 const enough = 0.4; // seconds that a slider rests before a rollout is refined
 
 let state = {tab: 'check', files: [], args: '', note: ''};
@@ -53,8 +51,8 @@ function showTab() {
   $('answer').setAttribute('aria-labelledby', 'tab-' + state.tab);
   $('name').textContent = state.tab;
   $('args').value = state.args;
-  $('views').lastElementChild.textContent = state.tab === 'run' ? 'Picture' : 'Page';
   document.title = `probesim: ${titles[state.tab]}`;
+  showSliders([]); // those of the manifest come with the answer
 }
 
 function showFile() {
@@ -90,23 +88,33 @@ async function writeLink() {
   } catch {} // a browser takes no address of some megabytes: the page keeps the last shorter one
 }
 
-let refining;
+let refining, refiner; // a second worker, so that the first one answers the next slider at once
+
+function unrefine() {
+  clearTimeout(refining);
+  refiner?.end();
+  refiner = undefined;
+}
 
 function run() {
-  clearTimeout(refining);
+  unrefine();
   const args = [state.tab, ...words(state.args)];
   const job = {
-    args: view === 'text' ? args : [...args, ...drawn[state.tab]], files: state.files,
+    args: view === 'text' ? args : [...args, '-o', 'html'], files: state.files,
     settings: state.files[current], view, version,
   };
-  // a rollout shows a figure of few runs at once
+  // a rollout shows the figure of one run at once
   if (state.tab === 'rollout' && !args.some(word => /^--(runs|seed)\b/.test(word))) {
-    program.run({...job, args: [...job.args, '--runs', '4'], first: true});
-    refining = setTimeout(() => program.run(job), enough * 1000);
+    program.run({...job, args: [...job.args, '--runs', '1'], first: job});
   } else {
     program.run(job);
   }
   $('stop').disabled = false;
+}
+
+function refine(job) {
+  refiner = program.another();
+  refiner.run(job);
 }
 
 function progress(part, text) {
@@ -123,33 +131,29 @@ function failed(text) {
 // answer shows what the program has printed.
 function answer(job, {code, stdout, stderr, took, settings}) {
   const failed = code >= 2 || !stdout;
-  if (failed && job.view === 'page' && job.args[0] === 'run') { // several runs have no picture
-    program.run({...job, args: job.args.slice(0, -drawn.run.length), view: 'text'});
-    return;
-  }
   $('stop').disabled = !job.first && program.idle;
   const time = took < 1000 ? `${Math.max(1, Math.round(took))} ms` : `${(took / 1000).toFixed(1)} s`;
   $('status').textContent = `exit code ${code}, ${time}` +
-    (job.first ? '. A first figure of 4 runs; more runs follow when you rest.' : '');
-  const kind = failed || job.view === 'text' ? 'text' : state.tab === 'run' ? 'picture' : 'page';
-  if (kind === 'text') showText(failed ? stdout + stderr : stdout, job.files);
-  if (kind === 'page') showPage(stdout);
-  if (kind === 'picture') showPicture(stdout);
-  only(kind);
+    (job.first ? '. A first figure of 1 run; more runs follow when you rest.' : '');
+  const isText = failed || job.view === 'text';
+  if (isText) showText(failed ? stdout + stderr : stdout, job.files);
+  else showPage(stdout);
+  only(isText ? 'text' : 'page');
   showProblems(stderr, job.files);
   if (job.version === version && setting === 0) showSliders(settings ?? []);
+  if (job.version === version && job.first) refining = setTimeout(refine, enough * 1000, job.first);
 }
 
 function only(kind) {
-  for (const name of ['text', 'page', 'picture']) $(name).hidden = name !== kind;
+  for (const name of ['text', 'page']) $(name).hidden = name !== kind;
 }
 
 // showFirst shows the answer to the first example while the program loads: the build has it.
 async function showFirst() {
   const before = version;
-  const {stdout} = await (await fetch('first.json')).json();
+  const page = await (await fetch('first.html')).text();
   if (program.started || version !== before) return;
-  showPage(stdout);
+  showPage(page);
   only('page');
 }
 
@@ -202,32 +206,27 @@ function showProblems(text, files) {
   editor.mark(marks);
 }
 
-// showPage shows the body of a page that the program has written. Its scripts do not run.
-function showPage(html) {
-  const root = $('page').shadowRoot ?? $('page').attachShadow({mode: 'open'});
-  const [sheet, css] = html.match(/<style>(.*?)<\/style>/s); // of the head
-  const page = new DOMParser().parseFromString(html.replace(sheet, ''), 'text/html');
-  const style = new CSSStyleSheet();
-  const rules = css.replaceAll(':root', ':host');
-  style.replaceSync(rules.replace(/(^|\})\s*body\b/g, '$1 .body') + '.chart pre { white-space: pre; overflow: auto; }');
-  root.adoptedStyleSheets = [style];
-  const body = document.createElement('div');
-  body.className = `body ${page.body.className}`;
-  for (const text of page.querySelectorAll('noscript')) text.replaceWith(...text.childNodes);
-  for (const script of page.querySelectorAll('script')) script.remove();
-  body.append(...page.body.childNodes);
-  for (const button of body.querySelectorAll('.command button')) {
-    button.hidden = false;
-    button.onclick = () => copy(button, button.nextElementSibling.textContent);
-  }
-  root.replaceChildren(body);
-}
+let latest; // the page to show
+let loading = false;
 
-function showPicture(svg) {
-  const last = $('picture').src;
-  $('picture').src = URL.createObjectURL(new Blob([svg], {type: 'image/svg+xml'}));
-  $('picture').alt = 'Timeline of the run. The view Text has it in words.';
-  if (last) URL.revokeObjectURL(last);
+// showPage shows a page of the program in a frame, which has the policy of this page: no scripts but
+// those of reports run. The last page stays until the next one has loaded.
+function showPage(html) {
+  latest = html;
+  if (loading) return;
+  loading = true;
+  const frame = document.createElement('iframe'), last = $('page').firstElementChild;
+  frame.title = 'Answer';
+  frame.src = URL.createObjectURL(new Blob([html], {type: 'text/html'}));
+  frame.onload = () => {
+    const top = last?.contentWindow.scrollY ?? 0;
+    last?.remove();
+    frame.contentWindow.scrollTo(0, top);
+    URL.revokeObjectURL(frame.src);
+    loading = false;
+    if (latest !== html) showPage(latest);
+  };
+  $('page').append(frame);
 }
 
 function showSliders(settings) {
@@ -309,7 +308,7 @@ $('add').onclick = () => {
   editor.focus();
 };
 $('stop').onclick = () => {
-  clearTimeout(refining);
+  unrefine();
   program.stop();
   $('stop').disabled = true;
   $('status').textContent = 'Stopped.';
@@ -319,11 +318,11 @@ $('link').onclick = async () => copy($('link'), new URL(await write(state), loca
 const options = examples.map(({title, tab}, i) => new Option(`${titles[tab]}: ${title}`, i));
 $('examples').append(new Option('Choose one', ''), ...options);
 $('examples').onchange = () => open(examples[$('examples').value]);
-window.onhashchange = () => fromLink();
+window.onhashchange = ({newURL}) => fromLink(new URL(newURL).hash); // writeLink may have replaced the address
 
-async function fromLink() {
+async function fromLink(fragment) {
   try {
-    const linked = await read(location.hash);
+    const linked = await read(fragment);
     open(linked ?? examples[0]);
     if (!linked) showFirst();
     $('examples').value = linked ? '' : '0';
@@ -334,7 +333,7 @@ async function fromLink() {
   }
 }
 
-await fromLink();
+await fromLink(location.hash);
 await program.ready;
 // the page has its answer: now the browser can keep all files for a visit without a network
 if ('serviceWorker' in navigator) {

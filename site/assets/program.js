@@ -1,15 +1,19 @@
 // Program is the Go program in its worker. It runs the latest job: a job that waits makes way for
 // the next one.
 export class Program {
-  constructor(handlers) {
+  constructor(handlers, module) {
     Object.assign(this, handlers);
+    this.module = module;
     this.last = 0;
     this.sets = new Map();
-    this.ready = this.load().catch(error => {
+    this.ready = (module ? this.start() : this.load()).catch(error => {
       this.failed(`The program did not load: ${error.message}`);
       throw error;
     });
   }
+
+  // another returns the same program in a worker of its own.
+  another() { return new Program({answer: this.answer, failed: this.failed}, this.module); }
 
   get idle() { return !this.running && !this.waiting; }
 
@@ -72,15 +76,13 @@ export class Program {
     if (this.running) this.restart();
   }
 
-  // run runs a job after the one that runs, unless another one comes before. What refines an answer
-  // ends at once.
+  // end ends the worker for good.
+  end() { this.worker.terminate(); }
+
+  // run runs a job after the one that runs, unless another one comes before.
   run(job) {
     this.waiting = {...job, id: ++this.last};
-    if (this.running?.long && this.running.began + 500 < performance.now()) {
-      this.restart();
-    } else {
-      this.next();
-    }
+    this.next();
   }
 
   // set resolves to a file with another value of a setting, or to nothing.
@@ -97,8 +99,6 @@ export class Program {
     if (!this.started || this.running || !this.waiting) return;
     const job = this.running = this.waiting;
     this.waiting = undefined;
-    job.began = performance.now();
-    job.long = !job.first && job.args[0] === 'rollout';
     const {args, files, settings, id} = job;
     this.worker.postMessage({id, args, settings, files});
   }

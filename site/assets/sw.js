@@ -1,7 +1,7 @@
 'use strict';
 // The service worker keeps the files of one version of the site. The build writes the version and
 // the list of the files before this line. A new version waits until no page of the old one is open.
-const address = name => new URL(name, registration.scope).href;
+const address = name => new URL(name, registration.scope).href.replace(/\/index\.html$/, '/'); // as servers redirect
 
 // The program is large: only a visit of the playground keeps it.
 const program = 'probesim.wasm';
@@ -25,5 +25,5 @@ addEventListener('fetch', event => {
   const {method, url} = event.request;
   if (method !== 'GET' || !url.startsWith(registration.scope)) return;
   event.respondWith(caches.open(version).then(async cache =>
-    await cache.match(url.split(/[?#]/)[0]) ?? fetch(event.request)));
+    await cache.match(address(url.split(/[?#]/)[0])) ?? fetch(event.request)));
 });

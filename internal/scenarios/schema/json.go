@@ -47,6 +47,7 @@ func (w *writer) root(kinds []Kind) object {
 	cases = append(cases, w.otherObjects()...)
 	return object{
 		"$schema": "http://json-schema.org/draft-07/schema#",
+		"$id":     "https://probesim.dev/schema.json",
 		"title":   "probesim scenario file",
 		"description": "A document of a scenario file: a Scenario, or a workload for the scenarios. Other objects of " +
 			"a manifest are ignored.",

@@ -189,14 +189,7 @@ func (p *page) textOf(n ast.Node) string {
 }
 
 // code returns the text of a block.
-func (p *page) code(n ast.Node) string {
-	var b strings.Builder
-	for i := range n.Lines().Len() {
-		line := n.Lines().At(i)
-		b.Write(line.Value(p.source))
-	}
-	return b.String()
-}
+func (p *page) code(n ast.Node) string { return string(n.Lines().Value(p.source)) }
 
 // try finds the blocks that can be tried, and the sections for the search.
 func (d *Docs) try(p *page) {
