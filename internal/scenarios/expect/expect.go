@@ -185,16 +185,31 @@ func Some(runs [][]Result) []Result {
 	return results
 }
 
-// best returns the best result of expectation i in all runs: Held, then Failed, then Skipped.
+// MergeRuns returns the results of several runs as those of one, for Some.
+func MergeRuns(before, next []Result) []Result {
+	if before == nil {
+		return next
+	}
+	merged := make([]Result, len(before))
+	for i := range before {
+		merged[i] = better(before[i], next[i])
+	}
+	return merged
+}
+
+// better returns the better of two results: Held, then Unmet, then Skipped.
+func better(a, b Result) Result {
+	if b.Outcome == Held && a.Outcome != Held || b.Outcome == Unmet && a.Outcome == Skipped {
+		return b
+	}
+	return a
+}
+
+// best returns the best result of expectation i in all runs. It failed if it held in none.
 func best(runs [][]Result, i int) Result {
 	result := runs[0][i]
 	for _, results := range runs {
-		switch r := results[i]; {
-		case r.Outcome == Held:
-			return r
-		case r.Outcome == Unmet && result.Outcome == Skipped:
-			result = r
-		}
+		result = better(result, results[i])
 	}
 	if result.Outcome == Unmet {
 		result.Outcome = Failed
