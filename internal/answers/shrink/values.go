@@ -110,8 +110,8 @@ var rangePattern = regexp.MustCompile(`^\d+\.\.\d+$`)
 // isRange reports whether text is a range of numbers with both ends.
 func isRange(text string) bool { return rangePattern.MatchString(text) }
 
-// simplerAnswers returns simpler answers, the simplest first: those without what follows a word, and
-// those with a simpler word.
+// simplerAnswers returns simpler answers, the simplest first: those without what follows a word,
+// and those with a simpler word.
 func simplerAnswers(text string) (list []string) {
 	words := strings.Fields(text)
 	if len(words) == 0 || words[0] == "repeat" {
