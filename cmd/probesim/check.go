@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -233,10 +232,10 @@ func (o *checkOptions) prepare(cmd *cobra.Command, paths []string) (options chec
 	if o.output != "table" && len(o.also.list) == 0 {
 		err = ignored(cmd, "without -o table", "details")
 	}
-	if err = cmp.Or(err, o.also.ignored(cmd)); err != nil {
-		return options, nil, err
+	if err == nil {
+		options, err = o.configured(cmd)
 	}
-	if options, err = o.configured(cmd); err != nil {
+	if err != nil {
 		return options, nil, err
 	}
 	if options.Baseline, err = readReport[check.Report](cmd, "--baseline", o.baseline, "check"); err != nil {

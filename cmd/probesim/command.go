@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,9 @@ func newCommand(use, short, long, examples string, args cobra.PositionalArgs,
 	run func(*cobra.Command, []string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Long: long, Example: examples, Args: args, ValidArgsFunction: completeFiles,
-		PreRunE: func(cmd *cobra.Command, _ []string) error { return rejectEmptyFlags(cmd) },
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			return cmp.Or(rejectEmptyFlags(cmd), rejectIdleFlags(cmd))
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := run(cmd, args)
 			if err == nil || errors.As(err, new(*exitError)) || errors.As(err, new(usageError)) {

@@ -73,6 +73,7 @@ func newExplore() *cobra.Command {
 func (o *exploreOptions) addWitness(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.witness, "witness", "", "Write the witnesses of failures to this `directory`.")
 	addForce(cmd, &o.force)
+	needs(cmd, "witness", "force")
 }
 
 const exploreHelp = `Find the outcomes that a scenario can have. FILE is a scenario file or a
@@ -240,13 +241,10 @@ func (o *exploreOptions) exploreAll(ctx context.Context, cmd *cobra.Command,
 
 // checkIgnored rejects flags of explore and merge that have no effect beside others.
 func (o *exploreOptions) checkIgnored(cmd *cobra.Command) error {
-	switch {
-	case o.output == "json":
-		return ignored(cmd, "with -o json, which has all outcomes", "witness", "all", "force")
-	case o.witness == "":
-		return ignored(cmd, "without --witness", "force")
+	if o.output != "json" {
+		return nil
 	}
-	return nil
+	return ignored(cmd, "with -o json, which has all outcomes", "witness", "all", "force")
 }
 
 // parseShard reads I/N.

@@ -81,14 +81,7 @@ func (a *alsoFiles) addTo(cmd *cobra.Command, formats []string) {
 		return append(a.list, alsoFile{format, name}), nil
 	})
 	addForce(cmd, &a.force)
-}
-
-// ignored rejects --force without --also.
-func (a *alsoFiles) ignored(cmd *cobra.Command) error {
-	if len(a.list) > 0 {
-		return nil
-	}
-	return ignored(cmd, "without --also", "force")
+	needs(cmd, "also", "force")
 }
 
 // check rejects files that cannot be written. The command has read its inputs.

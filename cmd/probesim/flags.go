@@ -229,6 +229,25 @@ func rejectEmptyFlags(cmd *cobra.Command) (err error) {
 	return err
 }
 
+// needs says that flags have no effect without another one.
+func needs(cmd *cobra.Command, other string, names ...string) {
+	for _, name := range names {
+		cmd.Flags().SetAnnotation(name, "needs", []string{other})
+	}
+}
+
+// rejectIdleFlags rejects flags that need another one, which is not set.
+func rejectIdleFlags(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		for _, other := range f.Annotations["needs"] {
+			if err == nil && !cmd.Flags().Changed(other) {
+				err = ignored(cmd, "without --"+other, f.Name)
+			}
+		}
+	})
+	return err
+}
+
 // ignored returns an error if one of some flags is set. why says when they have no effect.
 func ignored(cmd *cobra.Command, why string, flags ...string) error {
 	for _, name := range flags {

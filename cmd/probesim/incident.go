@@ -63,6 +63,7 @@ func newIncident() *cobra.Command {
 	addTime(cmd, &o.limit)
 	flags.StringVar(&o.container, "container", "", "Write the scenario of the container with this `name`.")
 	addForce(cmd, &o.force)
+	needs(cmd, "scenario", "force", "container", "time")
 	o.cluster.addTo(flags)
 	return cmd
 }
@@ -119,11 +120,6 @@ const incidentExamples = `  # Say why a pod was restarted
   probesim incident cluster.json --redact -o markdown`
 
 func (o *incidentOptions) show(cmd *cobra.Command, args []string) error {
-	if o.scenario == "" {
-		if err := ignored(cmd, "without --scenario", "force", "container", "time"); err != nil {
-			return err
-		}
-	}
 	recordings, err := o.read(cmd, args)
 	if err != nil {
 		return err

@@ -37,6 +37,7 @@ func newInit() *cobra.Command {
 	flags.StringArrayVarP(&o.manifests, "filename", "f", nil, "File with the `manifest`, or - for stdin.")
 	flags.StringVarP(&o.output, "output", "o", "", "Write the scenario to this `file` (default stdout).")
 	addForce(cmd, &o.force)
+	needs(cmd, "output", "force")
 	addMeasured(cmd, &o.measured)
 	return cmd
 }
@@ -84,11 +85,6 @@ func (o *initOptions) checkArgs(_ *cobra.Command, args []string) error {
 func (o *initOptions) write(cmd *cobra.Command, _ []string) error {
 	if o.output == "-" {
 		o.output = ""
-	}
-	if o.output == "" {
-		if err := ignored(cmd, "without -o", "force"); err != nil {
-			return err
-		}
 	}
 	d, err := o.read(cmd)
 	if err == nil {

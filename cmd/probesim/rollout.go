@@ -56,6 +56,7 @@ func newRollout() *cobra.Command {
 		"making many runs.", between(0, noMost))
 	addFlag(cmd, &o.lost, "lost", "", "With --seed: explain the loss with this `number`, 1 for the first, instead of "+
 		"the greatest.", between(1, noMost))
+	needs(cmd, "seed", "lost")
 	flags.BoolVar(&o.allow, "allow-annotations", false, "Let an annotation such as lost<=5 allow losses.")
 	flags.StringVar(&o.baseline, "baseline", "", "The JSON `file` of an earlier rollout. What was no better there is "+
 		"known, and does not fail.")
@@ -154,7 +155,7 @@ const rolloutExamples = `  # Does a restart lose requests?
 // checkFlags rejects flags without an effect.
 func (o *rolloutFlags) checkFlags(cmd *cobra.Command) error {
 	if !cmd.Flags().Changed("seed") {
-		return cmp.Or(o.also.ignored(cmd), ignored(cmd, "without --seed", "lost"))
+		return nil
 	}
 	return ignored(cmd, "with --seed", "output", "also", "force", "require", "allow-annotations", "runs", "details",
 		"changed-since", "baseline", "time", "parallel")

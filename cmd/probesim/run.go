@@ -238,7 +238,7 @@ func (o *runOptions) checkFlags(cmd *cobra.Command, paths []string) error {
 	case o.update:
 		err = o.checkUpdate(paths)
 	}
-	return cmp.Or(err, o.also.ignored(cmd))
+	return err
 }
 
 // checkPicture rejects a picture of several runs.

@@ -38,6 +38,7 @@ func newShrink() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.out, "out", "", "Write the scenario to this `file` instead of stdout.")
 	addForce(cmd, &o.force)
+	needs(cmd, "out", "force")
 	o.add(cmd, "file")
 	flags.StringVar(&o.finding, "finding", "", "The `beginning` of the finding to keep, if there are several.")
 	addTime(cmd, &o.limit)
@@ -68,11 +69,6 @@ const shrinkExamples = `  # Write the smallest scenario to a file
   probesim shrink witnesses/web-5d194352082d.json --finding ready-needs-started`
 
 func (o *shrinkOptions) shrink(cmd *cobra.Command, args []string) error {
-	if o.out == "" {
-		if err := ignored(cmd, "without --out", "force"); err != nil {
-			return err
-		}
-	}
 	w, err := loadWitness(cmd, args[0], o.runOptions)
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"internal/world/apiserver/store"},
 	{"trace/match", "trace/traffic", "status", "fakeruntime", "prober/results"},
 	{"internal/world/apiserver"},
-	{"internal/show/history"},
+	{"internal/show/history", "internal/show/summary"},
 	{"internal/show"},
 	{"internal/show/report"},
 	{"internal/show/html", "internal/show/perfetto", "prober", "internal/world/controller"},

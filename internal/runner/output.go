@@ -20,7 +20,6 @@ import (
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
-	"probesim.dev/scenarios/format"
 )
 
 // maxTimelines is the largest number of runs for which timeline is the default format. Cases with
@@ -58,13 +57,12 @@ type output struct {
 	cases    []report.Case
 	page     html.Page
 	perfetto perfetto.Writer
-	allRuns  bool          // of all cases
-	telling  []*report.Run // of the last case: those whose output is kept, if the report shows only some
-	left     int           // number of runs that the report leaves out
-	size     *sizeWriter   // of the page or Perfetto file; nil for other formats
-	kept     failures
+	allRuns  bool              // of all cases
+	telling  []*report.Run     // of the last case: those whose output is kept, if the report shows only some
+	left     int               // number of runs that the report leaves out
+	size     *sizeWriter       // of the page or Perfetto file; nil for other formats
 	drawn    *report.Run       // the run of the last case that the JUnit report shows
-	group    [][]expect.Result // results of the runs of the last case
+	best     []expect.Result   // results of the runs of the last case, merged
 	shown    map[string]*int64 // failure details of the last case that were written, with the first seed of each
 }
 
@@ -178,7 +176,7 @@ func (out *output) emit(i int, m finished) error {
 	if j.Runs == 1 {
 		return nil
 	}
-	out.group = append(out.group, out.kept.some(m.results))
+	out.best = expect.MergeRuns(out.best, m.results)
 	if len(c.Runs) == j.Runs {
 		return out.endCase(c)
 	}
@@ -194,9 +192,7 @@ func (out *output) summarizes(j *Job) bool {
 func (out *output) caseOf(i int) *report.Case {
 	if i == 0 || out.jobs[i-1].Group != out.jobs[i].Group {
 		out.cases = append(out.cases, out.newCase(out.jobs[i]))
-		out.group, out.shown = nil, map[string]*int64{}
-		out.drawn = nil
-		out.kept.described, out.kept.explained = map[*format.Expect]bool{}, map[position]bool{}
+		out.best, out.drawn, out.shown = nil, nil, map[string]*int64{}
 	}
 	return &out.cases[len(out.cases)-1]
 }
@@ -214,7 +210,7 @@ func (out *output) endCase(c *report.Case) error {
 	if err := out.addPruned(c); err != nil {
 		return err
 	}
-	c.Expectations = simulate.Expectations(expect.Some(out.group))
+	c.Expectations = simulate.Expectations(expect.Some([][]expect.Result{out.best}))
 	c.Unproven = c.Common()
 	summarizes := out.summarizes(out.jobs[out.emitted-1])
 	switch {
@@ -332,45 +328,14 @@ func invalidCases(invalid scenarios.Errors) []report.Case {
 	return cases
 }
 
-// failures are those that are kept until the end of the command.
-type failures struct {
-	described map[*format.Expect]bool // expectations of the last case whose failures in a run are kept
-	// expectations and steps of the last case whose first failure is kept for its summary
-	explained map[position]bool
-}
-
-// position identifies an expectation or step of a scenario.
-type position struct{ line, column int }
-
-// keepFailures drops the failures of a run from memory unless a report at the end shows them.
+// keepFailures drops the records around the failures of a run from memory, and with them all others
+// of the run, unless a report at the end shows them.
 func (out *output) keepFailures(run *report.Run) {
-	if out.format.failures {
-		return
-	}
-	for i := range run.Expectations {
-		e := &run.Expectations[i]
-		if at := (position{e.Line, e.Column}); len(e.Failures) > 0 && out.format.summarize > 0 &&
-			!out.kept.explained[at] {
-			out.kept.explained[at] = true
-			for j := range e.Failures {
-				e.Failures[j].Around = []report.Line{}
+	for _, e := range run.Expectations {
+		for i := range e.Failures {
+			if !out.format.failures {
+				e.Failures[i].Around = []report.Line{}
 			}
-			continue
-		}
-		e.More, e.Failures = e.More+len(e.Failures), nil
-	}
-}
-
-// some drops the failures that endCase does not need: those of expectations that must hold in each
-// run, and those of all but one run.
-func (f *failures) some(results []expect.Result) []expect.Result {
-	for i := range results {
-		r := &results[i]
-		if r.Expect.Runs != format.SomeRun || f.described[r.Expect] {
-			r.Failures = nil
-		} else if len(r.Failures) > 0 {
-			f.described[r.Expect] = true
 		}
 	}
-	return results
 }

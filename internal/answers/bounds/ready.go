@@ -138,8 +138,8 @@ func (c *Container) UnreadyAtKubeletRestart() time.Duration {
 // instance is up and ready, on a node in the middle of the latencies. The program ignores the stop
 // signal while it hangs, and its next instance takes a while to start. The status must show this
 // instance: the kubelet can show the one before as ready for a moment. The time does not take into
-// account that a probe can stop the next instance, nor that the sync that stops this one waits for a
-// relist if another sync has come just before.
+// account that a probe can stop the next instance, nor that the sync that stops this one waits for
+// a relist if another sync has come just before.
 //
 //	hang ──► verdict of the liveness probe ──► hook, grace period, SIGKILL ──► next start
 //	     ──► shown, up ──► probes succeed ──► status

@@ -295,8 +295,8 @@ func (c *Checker) container(found *container) Container {
 			})
 			continue
 		}
-		out.Times = append(out.Times, Time{Row: row.id, Text: text, Best: value.Seconds(all.Least), Worst: value.Seconds(all.Greatest),
-			Formula: found.formula(row.id, all), Cases: cases})
+		out.Times = append(out.Times, Time{Row: row.id, Text: text, Best: value.Seconds(all.Least),
+			Worst: value.Seconds(all.Greatest), Formula: found.formula(row.id, all), Cases: cases})
 	}
 	out.Kill = found.kill(out.Limits)
 	c.courses(found, &out)

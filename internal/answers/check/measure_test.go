@@ -15,10 +15,12 @@ func TestReadyAgain(t *testing.T) {
 		"{httpGet: {port: 80}}")
 	for start, want := range map[time.Duration]string{10 * time.Second: "55.1s", 21 * time.Second: "never",
 		26 * time.Second: "never"} {
-		r := checked(t, manifest, check.Options{Start: value.Durations{Ordinary: &value.Interval{Min: start, Max: start}}})
+		starts := value.Durations{Ordinary: &value.Interval{Min: start, Max: start}}
+		r := checked(t, manifest, check.Options{Start: starts})
 		for _, x := range r.Workloads[0].Containers[0].Times {
 			if got := check.FormatTime(x.Worst); x.Row == check.Recover && got != want {
-				t.Errorf("with a start of %v, a container that hangs is ready again after up to %s, want %s", start, got, want)
+				t.Errorf("with a start of %v, a container that hangs is ready again after up to %s, want %s",
+					start, got, want)
 			}
 		}
 	}

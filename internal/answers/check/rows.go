@@ -226,8 +226,8 @@ func ready(b *bounds.Container, _ time.Duration) []Value {
 	return []Value{value(UpAtOnce, true), value("up later", false)}
 }
 
-// recovers returns the value of Recover, whose least one is not known. A start that is longer than its limit never ends, or need
-// not.
+// recovers returns the value of Recover, whose least one is not known. A start that is longer than
+// its limit never ends, or need not.
 func recovers(b *bounds.Container, start time.Duration) []Value {
 	if len(b.StartCases()) <= 2 { // it does not restart
 		return nil

@@ -154,8 +154,8 @@ func (p *Pairing) because(lastLeft string) string {
 func (w *Workload) remark(c *Container) (text string, worse bool) {
 	switch {
 	case len(c.Lost) > 0 && w.unsettled:
-		return "Worse: the manifest no longer has this " + w.Kind + ". If a new workload takes its place, compare does " +
-			"not know which one.", true
+		return "Worse: the manifest no longer has this " + w.Kind + ". If a new workload takes its place, compare " +
+			"does not know which one.", true
 	case len(c.Lost) > 0 && w.Change == Removed:
 		return "Worse: the manifest no longer has this " + w.Kind + ".", true
 	case len(c.Lost) > 0:
@@ -233,8 +233,9 @@ func (c *Container) table(head string, limits bool) *document.Table {
 	for i := range rows {
 		r := &rows[i]
 		before, after := r.Guaranteed()
-		t.Row(document.Cell{Text: r.Text}, document.Cell{Bars: r.bars(float64(end))}, document.Cell{Text: r.Format(before)},
-			document.Cell{Text: r.Format(after)}, document.Cell{Text: r.Difference(), Style: styles[r.Change]})
+		t.Row(document.Cell{Text: r.Text}, document.Cell{Bars: r.bars(float64(end))},
+			document.Cell{Text: r.Format(before)}, document.Cell{Text: r.Format(after)},
+			document.Cell{Text: r.Difference(), Style: styles[r.Change]})
 	}
 	return t
 }

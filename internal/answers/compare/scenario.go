@@ -193,8 +193,9 @@ func (p *Pair) cells() []document.Cell {
 
 // addTo adds the scenario, with a table for each workload.
 func (s *Scenario) addTo(d *document.Document) {
-	part := d.Section(document.Section{Title: fmt.Sprintf("Scenario %s, Kubernetes %s: median and maximum of %s of runs",
-		s.Name, s.Kubernetes, printable.Count(s.Runs, "pair"))})
+	part := d.Section(document.Section{
+		Title: fmt.Sprintf("Scenario %s, Kubernetes %s: median and maximum of %s of runs",
+			s.Name, s.Kubernetes, printable.Count(s.Runs, "pair"))})
 	for rest := s.Numbers; len(rest) > 0; { // those of a workload follow each other
 		table := &document.Table{Left: 1, Head: []string{rest[0].Pods, "before", "after", "better", "worse"}}
 		for pods := rest[0].Pods; len(rest) > 0 && rest[0].Pods == pods; rest = rest[1:] {

@@ -376,20 +376,11 @@ func (o *Options) clockOf(pod *v1.Pod, container string) (clock, error) {
 // plain returns a pod with what decides when its containers become ready: their probes, with the
 // defaults of the API server. Live pods have fields that need a whole cluster.
 func plain(pod *v1.Pod) (*v1.Pod, error) {
-	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}, Spec: v1.PodSpec{
-		RestartPolicy: pod.Spec.RestartPolicy, TerminationGracePeriodSeconds: pod.Spec.TerminationGracePeriodSeconds}}
-	copied := func(list []v1.Container) (out []v1.Container) {
-		for i := range list {
-			c := v1.Container{Name: list[i].Name, Image: "image", RestartPolicy: list[i].RestartPolicy,
-				Ports: list[i].Ports}
-			for _, of := range trace.ProbeTypes {
-				prober.SetProbe(&c, of, prober.ProbeOf(&list[i], of).DeepCopy())
-			}
-			out = append(out, c)
-		}
-		return out
+	p := pod.DeepCopy()
+	for c := range podutil.Containers(&p.Spec) {
+		*c = v1.Container{Name: c.Name, Image: "image", RestartPolicy: c.RestartPolicy, Ports: c.Ports,
+			StartupProbe: c.StartupProbe, LivenessProbe: c.LivenessProbe, ReadinessProbe: c.ReadinessProbe}
 	}
-	p.Spec.InitContainers, p.Spec.Containers = copied(pod.Spec.InitContainers), copied(pod.Spec.Containers)
 	admission.Default(p)
 	for c := range podutil.Containers(&p.Spec) {
 		for _, of := range trace.ProbeTypes {

@@ -61,91 +61,51 @@ func (s *shrinker) level(depth int) []*strict.Node {
 	return level
 }
 
-// remove removes as many of the parts as it can together, and reports whether it removed any.
+// remove removes parts together with those that depend on them, and reports whether it could.
 func (s *shrinker) remove(unwanted []*strict.Node) bool {
-	r := repair{wish: nodes{}}
+	wish := nodes{}
 	for _, n := range unwanted {
-		r.wish[n] = true
+		wish[n] = true
 	}
-	return s.try(&r)
+	return s.try(wish, wish, false)
 }
 
-// try keeps the file that a repair produces if the file shows the same problem.
-func (s *shrinker) try(r *repair) bool {
-	out, text, ok := r.run(s)
-	if !ok || !s.shows(text) {
-		return false
-	}
-	s.docs = s.docs.drop(out)
-	s.keep(text)
-	return true
-}
-
-// maxRepairs bounds how often a repair asks the loader what else is wrong.
+// maxRepairs bounds how often try asks the loader what else is wrong.
 const maxRepairs = 20
 
-// repair makes a file load again after a change, by removing the parts that the loader rejects.
-type repair struct {
-	wish  nodes        // parts to remove, unless the file needs them
-	fixed *strict.Node // a part that must stay
-	items bool         // remove whole list items, for example a step because of its time
-}
-
-// run returns the removed parts and the file without them. ok is false if there is no such file.
-func (r *repair) run(s *shrinker) (out nodes, text []byte, ok bool) {
-	wished := len(r.wish) > 0
-	out = nodes{}
-	maps.Copy(out, r.wish)
+// try removes parts, and those that the loader then rejects, of which none may be settled. It keeps
+// the file if it shows the same problem. With items, it removes whole items of lists, for example a
+// step because of its time.
+func (s *shrinker) try(unwanted, settled nodes, items bool) bool {
+	out := maps.Clone(unwanted)
 	for range maxRepairs {
-		if wished && len(r.wish) == 0 || s.exhausted() {
-			break
-		}
 		w := s.docs.write(out)
 		err := s.load(w.text)
 		if err == nil {
-			return out, w.text, true
+			if s.shows(w.text) {
+				s.docs = s.docs.drop(out)
+				s.keep(w.text)
+				return true
+			}
+			return false
 		}
-		more, possible := r.blame(w, err)
-		if !possible {
-			break
+		var wrong scenarios.Errors
+		if !errors.As(err, &wrong) || s.exhausted() {
+			return false
 		}
-		if more == nil {
-			clear(out)
-			more = r.wish
-		}
-		maps.Copy(out, more)
-	}
-	return nil, nil, false
-}
-
-// blame returns the parts that the loader rejects. If it rejects one because a part in wish is
-// missing, blame gives up that wish instead and returns nil.
-func (r *repair) blame(w written, err error) (more nodes, possible bool) {
-	var wrong scenarios.Errors
-	if !errors.As(err, &wrong) {
-		return nil, false
-	}
-	more = nodes{}
-	wishes := len(r.wish)
-	for _, e := range wrong {
-		at, ok := w.locate(e)
-		switch {
-		case !ok || r.fixed != nil && (nodes{r.fixed: true}).contains(at.part):
-			return nil, false
-		case r.wish[at.lacking]:
-			r.wish.removeIn(at.lacking)
-		case r.wish.contains(at.part):
-			r.wish.removeIn(at.part)
-		case r.items && at.item != nil:
-			more[at.item] = true
-		default:
-			more[at.part] = true
+		for _, e := range wrong {
+			at, ok := w.locate(e)
+			switch {
+			case !ok || settled[at.lacking] || settled.contains(at.part):
+				return false
+			case items && at.item != nil:
+				out[at.item] = true
+			default:
+				out[at.part] = true
+			}
 		}
 	}
-	if len(r.wish) < wishes {
-		return nil, true
-	}
-	return more, true
+	return false
 }
 
 // place is the place of a loader error.
@@ -289,7 +249,7 @@ func (s *shrinker) setDuration(spec *strict.Node, d time.Duration) bool {
 		n = spec.Put("duration", "duration", strict.Scalar, "")
 	}
 	*n = strict.Node{Kind: strict.Scalar, Tag: "!!str", Value: value.Format(d)}
-	if s.try(&repair{fixed: n, items: true}) {
+	if s.try(nodes{}, nodes{n: true}, true) {
 		return true
 	}
 	if *n = was; was.Kind == strict.Missing {
@@ -315,14 +275,6 @@ func (s nodes) has(n *strict.Node) bool { return s[n] }
 // contains reports whether the set contains n or a node below n.
 func (s nodes) contains(n *strict.Node) bool {
 	return s[n] || slices.ContainsFunc(n.Items, s.contains)
-}
-
-// removeIn removes n and the nodes below n from the set.
-func (s nodes) removeIn(n *strict.Node) {
-	delete(s, n)
-	for _, part := range n.Items {
-		s.removeIn(part)
-	}
 }
 
 // written is a file as text, with the data to map a place in the text to a node of the documents.

@@ -1,7 +1,6 @@
 package shrink
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -9,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"probesim.dev/internal/printable"
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 )
@@ -81,33 +81,26 @@ var names = map[string]bool{
 	"duration": true, // shortened by cut
 }
 
+// answerFields lists the fields that hold answers.
+var answerFields = map[string]bool{
+	"liveness": true, "readiness": true, "startup": true, "probes": true, "postStart": true, "preStop": true,
+	"then": true,
+}
+
 // simpler returns simpler values for a field, the simplest first. Each is simpler than the current
-// value, so repeating simplify terminates.
-func simpler(key string, n *strict.Node) []string {
+// value, so repeating simplify terminates. The loader rejects those that have no meaning.
+func simpler(key string, n *strict.Node) (list []string) {
 	switch {
-	case names[key]:
+	case names[key] || n.Tag != "!!int" && n.Tag != "!!str":
 		return nil
 	case answerFields[key]:
 		return simplerAnswers(n.Value)
-	case n.Tag == "!!int":
-		i, err := strconv.ParseInt(n.Value, 10, 64)
-		if err != nil {
-			return nil
-		}
-		var list []string
-		for _, v := range simplerNumbers(i) {
-			list = append(list, strconv.FormatInt(v, 10))
-		}
-		return list
-	case n.Tag != "!!str":
-		return nil
-	}
-	if times := simplerTimes(n.Value); times != nil {
-		return times
-	}
-	if isRange(n.Value) {
+	case isRange(n.Value):
 		from, to, _ := strings.Cut(n.Value, "..")
 		return []string{from, to}
+	}
+	if list = simplerWord(n.Value); list != nil || n.Tag == "!!int" {
+		return list
 	}
 	return simplerText(n.Value)
 }
@@ -116,6 +109,44 @@ var rangePattern = regexp.MustCompile(`^\d+\.\.\d+$`)
 
 // isRange reports whether text is a range of numbers with both ends.
 func isRange(text string) bool { return rangePattern.MatchString(text) }
+
+// simplerAnswers returns simpler answers, the simplest first: those without what follows a word,
+// and those with a simpler word.
+func simplerAnswers(text string) (list []string) {
+	words := strings.Fields(text)
+	if len(words) == 0 || words[0] == "repeat" {
+		return nil
+	}
+	for _, word := range []string{"ok", "fail"} {
+		if words[0] == word {
+			break
+		}
+		list = append(list, strings.Join(append([]string{word}, words[1:]...), " "))
+	}
+	for i := range words {
+		for k := i + 1; i > 0 && k <= len(words); k++ {
+			list = append(list, strings.Join(slices.Concat(words[:i], words[k:]), " "))
+		}
+		for _, word := range simplerWord(words[i]) {
+			list = append(list, strings.Join(slices.Concat(words[:i], []string{word}, words[i+1:]), " "))
+		}
+	}
+	return list
+}
+
+// simplerWord returns simpler numbers, times, or numbers behind an x. It returns nil for another
+// word, and an empty list if there is nothing simpler.
+func simplerWord(word string) []string {
+	number, times := strings.CutPrefix(word, "x")
+	if n, err := strconv.ParseInt(number, 10, 64); err == nil {
+		list := []string{}
+		for _, v := range simplerNumbers(n) {
+			list = append(list, map[bool]string{true: "x"}[times]+strconv.FormatInt(v, 10))
+		}
+		return list
+	}
+	return simplerTimes(word)
+}
 
 // simplerNumbers returns smaller positive numbers, the smallest first: some round ones, half of n,
 // and n-1 for small n.
@@ -143,17 +174,11 @@ func simplerTimes(text string) []string {
 	if d.UnmarshalText([]byte(text)) != nil {
 		return nil
 	}
+	list := rounder(d.Min)
 	if d.Min != d.Max {
-		middle := d.Min + (d.Max-d.Min)/2
-		return []string{value.Format(d.Max), value.Format(d.Min), value.Format(middle)}
+		list = []time.Duration{d.Max, d.Min, d.Min + (d.Max-d.Min)/2}
 	}
-	list := []string{}
-	for i, t := range rounder(d.Min) {
-		if s := value.Format(t); i == 0 || s != list[len(list)-1] {
-			list = append(list, s)
-		}
-	}
-	return list
+	return append([]string{}, printable.Words(slices.Compact(list), value.Format)...)
 }
 
 // rounder returns 0, the multiples of rounder grains next to t, and half of t in its own grain.
@@ -195,12 +220,6 @@ func simplerText(text string) []string {
 	return []string{"x", text[:half]}
 }
 
-// answerFields lists the fields that hold answers.
-var answerFields = map[string]bool{
-	"liveness": true, "readiness": true, "startup": true, "probes": true, "postStart": true, "preStop": true,
-	"then": true,
-}
-
 // unfoldAnswers replaces each list of answers by one of its answers.
 func (s *shrinker) unfoldAnswers() {
 	s.eachField(func(key string, n *strict.Node) {
@@ -209,12 +228,8 @@ func (s *shrinker) unfoldAnswers() {
 		}
 		list := *n
 		for _, item := range list.Items {
-			m := answerPattern.FindStringSubmatch(item.Value)
-			if m == nil || item.Value == "repeat" {
-				continue
-			}
-			*n = strict.Node{Kind: strict.Scalar, Tag: "!!str", Value: m[1] + m[2]}
-			if s.edited() {
+			*n = strict.Node{Kind: strict.Scalar, Tag: "!!str", Value: countOf.ReplaceAllString(item.Value, "")}
+			if item.Value != "repeat" && s.edited() {
 				return
 			}
 		}
@@ -222,36 +237,5 @@ func (s *shrinker) unfoldAnswers() {
 	})
 }
 
-// answerPattern matches an answer in the notation of the file: WORD in LATENCY xCOUNT.
-var answerPattern = regexp.MustCompile(`^(\S+)( +in +(\S+))?( +x(\d+))?$`)
-
-// simplerAnswers returns simpler answers, the simplest first.
-func simplerAnswers(text string) (list []string) {
-	m := answerPattern.FindStringSubmatch(text)
-	if m == nil || text == "repeat" {
-		return nil
-	}
-	word, in, latency, times := m[1], m[2], m[3], m[4]
-	words := []string{"ok", "fail"}
-	if i := slices.Index(words, word); i >= 0 {
-		words = words[:i]
-	}
-	for _, w := range words {
-		list = append(list, w+times)
-	}
-	if in != "" {
-		list = append(list, word+times)
-		for _, w := range words {
-			list = append(list, w+in+times)
-		}
-	}
-	if count, err := strconv.ParseInt(m[5], 10, 64); err == nil {
-		for _, n := range simplerNumbers(count) {
-			list = append(list, strings.TrimSuffix(fmt.Sprintf("%s%s x%d", word, in, n), " x1"))
-		}
-	}
-	for _, t := range simplerTimes(latency) {
-		list = append(list, word+" in "+t+times)
-	}
-	return list
-}
+// countOf matches how often an answer of a list is given.
+var countOf = regexp.MustCompile(` +x\d+$`)

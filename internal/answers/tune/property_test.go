@@ -38,7 +38,7 @@ func TestPropertyTunedSettingsAreTheSmallestChange(t *testing.T) {
 		o := check.Options{Profiles: []profile.Profile{p}, Require: require}
 		r := tuned(t, f, o)
 		c := r.Workloads[0].Containers
-		if len(c) == 0 || len(r.Workloads[0].Impossible) > 0 {
+		if len(c) == 0 || len(r.Workloads[0].Missing) > 0 {
 			return
 		}
 		x := &tried{t: t, f: f, require: require, base: container(t, f, p)}

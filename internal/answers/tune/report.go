@@ -38,10 +38,8 @@ type Workload struct {
 	File         string   `json:"file"`
 	Line         int      `json:"line"`
 	Requirements []string `json:"requirements"`
-	// Impossible lists the requirements that no setting meets because a container has no probe for
+	// Missing lists the requirements that no setting meets because containers have no probe for
 	// them.
-	Impossible []string `json:"impossible,omitempty"`
-	// Missing says the same with the containers.
 	Missing    []Missing   `json:"missing,omitempty"`
 	Problem    string      `json:"problem,omitempty"` // why the workload could not be checked
 	Containers []Container `json:"containers"`        // containers on which the requirements depend
@@ -122,7 +120,7 @@ func (m Margin) ValueText() string {
 // Met reports whether all requirements can be met.
 func (r *Report) Met() bool {
 	return !slices.ContainsFunc(r.Workloads, func(w Workload) bool {
-		return len(w.Impossible) > 0 || slices.ContainsFunc(w.Containers, func(c Container) bool { return !c.Met })
+		return len(w.Missing) > 0 || slices.ContainsFunc(w.Containers, func(c Container) bool { return !c.Met })
 	})
 }
 

@@ -92,7 +92,6 @@ func (t *Tuner) add(f input.File, w *manifests.Workload) scenarios.Errors {
 		added.Requirements = append(added.Requirements, text)
 		has := func(name string) bool { return tunable(podutil.Find(w.Pod, name), q.Row) }
 		if without := slices.DeleteFunc(slices.Clone(q.Containers), has); len(without) > 0 {
-			added.Impossible = append(added.Impossible, text)
 			added.Missing = append(added.Missing, Missing{text, without, q.Row.Missing(without)})
 		}
 	}

@@ -168,16 +168,32 @@ func Some(runs [][]Result) []Result {
 	return results
 }
 
-// best returns the best result of expectation i in all runs: OK, then Failed, then Skipped.
+// MergeRuns returns the results of several runs as those of one, for Some.
+func MergeRuns(before, next []Result) []Result {
+	if before == nil {
+		return next
+	}
+	merged := make([]Result, len(before))
+	for i := range before {
+		merged[i] = better(before[i], next[i])
+	}
+	return merged
+}
+
+// better returns the better of two results: OK, then Unmet, then Skipped.
+func better(a, b Result) Result {
+	if b.Outcome == report.OK && a.Outcome != report.OK ||
+		b.Outcome == report.Unmet && a.Outcome == report.Skipped {
+		return b
+	}
+	return a
+}
+
+// best returns the best result of expectation i in all runs. It failed if it held in none.
 func best(runs [][]Result, i int) Result {
 	result := runs[0][i]
 	for _, results := range runs {
-		switch r := results[i]; {
-		case r.Outcome == report.OK:
-			return r
-		case r.Outcome == report.Unmet && result.Outcome == report.Skipped:
-			result = r
-		}
+		result = better(result, results[i])
 	}
 	if result.Outcome == report.Unmet {
 		result.Outcome = report.Failed

@@ -108,7 +108,7 @@ type item struct {
 	key    []byte
 }
 
-// line returns a line with a copy of the record: a comparison outlives the other records of the run.
+// line returns a line with a copy of the record: a comparison outlives the run's other records.
 func (i item) line(side Side) Line { return Line{side, new(*i.record)} }
 
 // visible returns the records of a run to compare. It sorts records of one instant, so that their

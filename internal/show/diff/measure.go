@@ -67,7 +67,8 @@ func (r Run) measures() (all []measure) {
 			add(p.Name, c.Name, "last exit", exit)
 			for _, kind := range trace.ProbeTypes {
 				if n := len(c.Probes[kind]); n > 0 {
-					add(p.Name, c.Name, string(kind)+" probes", fmt.Sprintf("%d, %d failed", n, failures(c.Probes[kind])))
+					add(p.Name, c.Name, string(kind)+" probes",
+						fmt.Sprintf("%d, %d failed", n, failures(c.Probes[kind])))
 				}
 			}
 		}

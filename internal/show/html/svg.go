@@ -30,8 +30,8 @@ svg .warn { fill: var(--warn); }
 %[5]s</svg>
 `
 
-// Text of a terminal: escape sequences with a style, the parts between them, and words in these that
-// stand together.
+// Text of a terminal: escape sequences with a style, the parts between them, and words in these
+// that stand together.
 var (
 	painted = regexp.MustCompile(`\x1b\[(\d+)m|[^\x1b\n]+`)
 	phrase  = regexp.MustCompile(`\S+(?: \S+)*`)
@@ -63,7 +63,7 @@ func SVG(w io.Writer, run *report.Run) error {
 		}
 		y += lineHeight
 	}
-	_, err := fmt.Fprintf(w, pictureHead, charWidth*(pictureColumns+2), y, html.EscapeString(printable.Text(run.Scenario)),
-		document.PictureStyle, lines.String())
+	_, err := fmt.Fprintf(w, pictureHead, charWidth*(pictureColumns+2), y,
+		html.EscapeString(printable.Text(run.Scenario)), document.PictureStyle, lines.String())
 	return err
 }

@@ -86,18 +86,18 @@ func (m *maker) lane(l *report.Lane) {
 	case "node", "pod":
 		m.marks(l)
 	case "kubelet":
-		thread := m.thread(name)
-		for _, b := range l.Bars {
-			what := map[string]string{"yes": "running", "no": "down"}[b.State]
-			m.slice(thread, "kubelet", what, b.From, b.To, b.Record)
-		}
+		m.bars("kubelet", name, l.Bars, func(b report.Bar) string {
+			return map[string]string{"yes": "running", "no": "down"}[b.State]
+		})
 	case "life":
 		m.life(l)
 	case "probe":
 		m.probes(m.thread(name), l.Records)
 	default:
 		if l.Actions != nil {
-			m.actions(m.thread(name), l.Actions)
+			m.bars("action", name, l.Bars, func(b report.Bar) string {
+				return strings.TrimSpace(b.Text + " " + string(b.Record.Result))
+			})
 		} else {
 			m.condition(name, l)
 		}
@@ -126,34 +126,28 @@ func (m *maker) marks(l *report.Lane) {
 }
 
 func (m *maker) life(l *report.Lane) {
-	thread := m.thread(l.Label)
-	for _, b := range l.Bars {
-		what := b.State
-		if b.State != history.Running && b.Text != "" {
-			what += " " + b.Text
+	thread := m.bars("container", l.Label, l.Bars, func(b report.Bar) string {
+		if b.State == history.Running {
+			return b.State
 		}
-		m.slice(thread, "container", what, b.From, b.To, b.Record)
-	}
+		return strings.TrimSpace(b.State + " " + b.Text)
+	})
 	for _, r := range l.Records {
 		title, _ := report.Describe(r)
 		m.instant(thread, "container", title, "t", r)
 	}
 }
 
-// actions adds a slice for each action. Two preStop hooks of an instance can overlap: the second
-// slice then begins at the end of the first.
-func (m *maker) actions(thread int, actions []history.Action) {
-	last := m.zero
-	for i := range actions {
-		a := &actions[i]
-		from, to := max(a.From, last), a.Until(m.end)
-		what := a.What
-		if a.End != nil {
-			what += " " + string(a.End.Result)
-		}
-		m.slice(thread, "action", what, from, max(from, to), a.Record())
-		last = max(last, to)
+// bars adds a thread with a slice for each bar, and returns the thread. Two preStop hooks of an
+// instance can overlap: the second slice then begins at the end of the first.
+func (m *maker) bars(category, name string, bars []report.Bar, what func(report.Bar) string) int {
+	thread, last := m.thread(name), m.zero
+	for _, b := range bars {
+		from := max(b.From, last)
+		m.slice(thread, category, what(b), from, max(from, b.To), b.Record)
+		last = max(last, b.To)
 	}
+	return thread
 }
 
 // probes adds a slice for each probe run.

@@ -24,7 +24,7 @@ func (d *drawing) draw(l *Lane) row {
 	case l.Kind == "level" || l.Kind == "set" || l.Kind == "wanted":
 		return d.level(l)
 	case l.Kind == "lost":
-		return d.losses(l.Losses)
+		return d.losses(l)
 	case l.Kind == "probe":
 		return d.probe(l)
 	case l.Kind == "life":

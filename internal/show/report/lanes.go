@@ -32,7 +32,6 @@ type Lane struct {
 	Actions []history.Action   `json:"-"`
 	History *history.Container `json:"-"` // of a life
 	Wanted  []history.Level    `json:"-"` // of a level: less is a warning
-	Losses  []history.Loss     `json:"-"` // of requests
 	Empty   string             `json:"-"` // why there are no bars
 	From    virtual.Time       `json:"-"` // where that stands
 }
@@ -126,9 +125,9 @@ func greatest(levels []history.Level) (most int) {
 // lossLane shows how many requests a second are lost, and marks of those that are lost at once.
 // Losses of several pods at one time share a bar.
 func lossLane(r *history.Router, of string) *Lane {
-	l := &Lane{Label: fmt.Sprintf("lost %.0f", r.Lost()), Of: of, Kind: "lost", Depth: 1, Pod: -1, Losses: r.Losses}
+	l := &Lane{Label: fmt.Sprintf("lost %.0f", r.Lost()), Of: of, Kind: "lost", Depth: 1, Pod: -1}
 	var edges []virtual.Time
-	for _, loss := range l.Losses {
+	for _, loss := range r.Losses {
 		if edges = append(edges, loss.From, loss.To); loss.From == loss.To {
 			l.Records = append(l.Records, loss.Record)
 		}
@@ -138,7 +137,7 @@ func lossLane(r *history.Router, of string) *Lane {
 	most := 0.0
 	for i := range len(edges) - 1 {
 		b := Bar{From: edges[i], To: edges[i+1], State: "lost"}
-		for _, loss := range l.Losses {
+		for _, loss := range r.Losses {
 			if loss.From <= b.From && loss.To >= b.To {
 				b.Part, b.Record = b.Part+loss.Rate, loss.Record
 			}

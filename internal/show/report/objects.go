@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"probesim.dev/internal/show/document"
-	"probesim.dev/internal/show/history"
 	"probesim.dev/sim/virtual"
 )
 
@@ -67,26 +66,25 @@ func (d *drawing) values(bars []Bar) (values []int, most int) {
 	return values, most
 }
 
-// losses draws how many requests are lost in each column, compared with the worst column.
-func (d *drawing) losses(losses []history.Loss) row {
+// losses draws how many requests are lost in each column, compared with the worst time.
+func (d *drawing) losses(l *Lane) row {
 	r := make(row, d.scale.columns())
-	sums := make([]float64, len(r))
-	most := 0.0
-	for _, l := range losses {
-		for i := range sums {
-			from, to := max(d.scale.edges[i], l.From), min(d.scale.edges[i+1], l.To)
-			switch {
-			case l.From == l.To && l.From >= d.scale.edges[i] && l.From < d.scale.edges[i+1]:
-				sums[i] += l.Lost
-			case to > from:
-				sums[i] += l.Rate * to.Sub(from).Seconds()
-			}
-			most = max(most, sums[i])
+	parts := make([]float64, len(r))
+	raise := func(from, to virtual.Time, part float64) {
+		first, past := d.scale.span(from, to)
+		for i := first; i < past; i++ {
+			parts[i] = max(parts[i], part)
 		}
 	}
-	for i, n := range sums {
-		if n > 0 {
-			r[i] = d.g.level(n/most, bad)
+	for _, rec := range l.Records { // at once
+		raise(rec.T, rec.T+1, math.SmallestNonzeroFloat64)
+	}
+	for _, b := range l.Bars {
+		raise(b.From, b.To, b.Part)
+	}
+	for i, part := range parts {
+		if part > 0 {
+			r[i] = d.g.level(part, bad)
 			d.drawn[cell{d.g.levels[len(d.g.levels)-1], bad}] = true // for the legend
 		}
 	}

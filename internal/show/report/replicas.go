@@ -59,10 +59,10 @@ type alike struct {
 
 // groupAlike draws the lanes of each pod, and groups the pods whose lanes look the same. Pods may
 // differ in when they were added.
-func (d *drawing) groupAlike(pods []*history.Pod, lanes func(*history.Pod) []*Lane) []*alike {
+func (d *drawing) groupAlike(pods []*history.Pod, lanes [][]*Lane) []*alike {
 	var groups []*alike
-	for _, p := range pods {
-		g := &alike{pods: []*history.Pod{p}, lanes: lanes(p)}
+	for i, p := range pods {
+		g := &alike{pods: []*history.Pod{p}, lanes: lanes[i]}
 		for _, l := range g.lanes {
 			g.rows = append(g.rows, d.draw(l))
 		}

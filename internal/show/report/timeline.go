@@ -28,8 +28,15 @@ const maxLanes = 60
 func Timeline(w io.Writer, run *Run, o document.Options) error {
 	h := run.Drawn()
 	view := virtual.Span{From: run.From, To: cmp.Or(run.To, h.End)}
-	lanes := lanesOf(h, view)
-	if len(h.Pods) > maxPods {
+	lanes, many := Lanes(h), len(h.Pods) > maxPods
+	ofPods := make([][]*Lane, len(h.Pods))
+	for i, p := range h.Pods {
+		if ofPods[i] = longLanes(h, p, view); many {
+			ofPods[i] = []*Lane{compactLane(p, i, h.End)}
+		}
+		lanes = append(lanes, ofPods[i]...)
+	}
+	if many {
 		lanes = append(lanes, &Lane{Label: Plural(len(h.Pods), "pod")}) // the label of a group of pods
 	}
 	d := &drawing{o: o, run: run, g: glyphsOf(o), gutter: gutter(lanes, o.Columns()), drawn: map[cell]bool{}}
@@ -37,7 +44,7 @@ func Timeline(w io.Writer, run *Run, o document.Options) error {
 	for _, l := range Lanes(h) {
 		d.lane(l, d.draw(l))
 	}
-	d.pods(h, view)
+	d.pods(d.groupAlike(h.Pods, ofPods), many)
 	if len(lanes) == 0 {
 		fmt.Fprintln(&d.body, "  "+o.Paint(dim, "no pod was added during the run"))
 	}
@@ -97,14 +104,22 @@ func (d *drawing) write(w io.Writer) error {
 	return err
 }
 
-// pods draws the lanes of the pods. Pods whose lanes look the same share them.
-func (d *drawing) pods(h *history.History, view virtual.Span) {
-	if len(h.Pods) > maxPods {
-		d.compact(h)
-		return
-	}
-	for _, g := range d.groupAlike(h.Pods, func(p *history.Pod) []*Lane { return longLanes(h, p, view) }) {
-		if len(g.pods) > 1 {
+// pods draws the lanes of the pods, those that look the same once. Of many pods, each has one lane.
+func (d *drawing) pods(groups []*alike, many bool) {
+	for i, g := range groups {
+		switch {
+		case many && i == maxLanes:
+			left := 0
+			for _, other := range groups[i:] {
+				left += len(other.pods)
+			}
+			d.lane(&Lane{Label: fmt.Sprintf("%d more", left)}, nil)
+			return
+		case many:
+			if g.lanes[0].Label = g.name(); utf8.RuneCountInString(g.lanes[0].Label) > d.gutter-2 {
+				g.lanes[0].Label = Plural(len(g.pods), "pod")
+			}
+		case len(g.pods) > 1:
 			g.rows[0] = d.marks(actions(g.pods[0]))
 			g.lanes[0].Label = g.name()
 			if g.rows[0].all(0, len(g.rows[0]), 0) { // there is room for long names
@@ -114,23 +129,10 @@ func (d *drawing) pods(h *history.History, view virtual.Span) {
 				g.lanes, g.rows = g.lanes[1:], g.rows[1:]
 			}
 		}
-		for i, l := range g.lanes {
-			d.lane(l, g.rows[i])
+		for k, l := range g.lanes {
+			d.lane(l, g.rows[k])
 		}
 	}
-}
-
-// lanesOf returns all lanes of a history.
-func lanesOf(h *history.History, view virtual.Span) []*Lane {
-	all := Lanes(h)
-	for i, p := range h.Pods {
-		if len(h.Pods) > maxPods {
-			all = append(all, compactLane(p, i, h.End))
-		} else {
-			all = append(all, longLanes(h, p, view)...)
-		}
-	}
-	return all
 }
 
 // longLanes returns the lanes of a pod without those of actions that are all short, and of rules
@@ -175,22 +177,4 @@ func compactLane(p *history.Pod, number int, end virtual.Time) *Lane {
 	l := readyLane(p, number, min(end, p.Removed))
 	l.Label, l.Depth = podName(p), 0
 	return l
-}
-
-// compact draws one lane for each pod, or for several pods that look the same.
-func (d *drawing) compact(h *history.History) {
-	left := len(h.Pods)
-	for i, g := range d.groupAlike(h.Pods, func(p *history.Pod) []*Lane {
-		return []*Lane{compactLane(p, 0, h.End)}
-	}) {
-		if i == maxLanes {
-			d.lane(&Lane{Label: fmt.Sprintf("%d more", left)}, nil)
-			return
-		}
-		left -= len(g.pods)
-		if g.lanes[0].Label = g.name(); utf8.RuneCountInString(g.lanes[0].Label) > d.gutter-2 {
-			g.lanes[0].Label = Plural(len(g.pods), "pod")
-		}
-		d.lane(g.lanes[0], g.rows[0])
-	}
 }

@@ -74,8 +74,8 @@ func (n *Numbers) Values() []*int64 {
 	if o := n.Object; o != nil {
 		return []*int64{nil, nil, nil, nil, o.Took, o.Fewest, o.Lost}
 	}
-	list := []*int64{new(int64(n.Restarts)), new(int64(n.ToReady)), new(int64(n.Unready)), new(int64(n.Outage)), nil, nil,
-		nil}
+	list := []*int64{new(int64(n.Restarts)), new(int64(n.ToReady)), new(int64(n.Unready)), new(int64(n.Outage)),
+		nil, nil, nil}
 	if n.ToReady == Never {
 		list[2], list[3] = nil, nil
 	}

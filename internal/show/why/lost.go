@@ -435,7 +435,7 @@ func (r *Run) whyLong(rec *trace.Record) string {
 	case rec.Kind == trace.RoutesChanged && rec.Message != "" && rec.Reason != kubeProxy:
 		return ": " + printable.Text(rec.Reason) + " waits for its next sync"
 	case rec.Kind == trace.RoutesChanged && rec.Message != "":
-		return ": kube-proxy waits for minSyncPeriod (1s) after a sync" + r.syncBefore(rec)
+		return ": kube-proxy waits for minSyncPeriod (1s) after a sync"
 	case rec.Kind == trace.RoutesChanged && rec.Reason != kubeProxy:
 		return ", that of " + printable.Text(rec.Reason)
 	case rec.Kind == trace.EndpointsWritten:
@@ -465,21 +465,5 @@ func (r *Run) sliceBackOff(slice *trace.Record) string {
 	return ", that of the EndpointSlice controller"
 }
 
-// kubeProxy is the router that has syncs, and minSyncPeriod the time between them (package router).
-const (
-	kubeProxy     = "kube-proxy"
-	minSyncPeriod = time.Second
-)
-
-// syncBefore says when the sync of kube-proxy ended that a change of targets had to wait for, or
-// nothing if nobody knows: a sync that changed no target has no record. It ended at most
-// minSyncPeriod before somebody asked for the change.
-func (r *Run) syncBefore(rec *trace.Record) string {
-	before := last(r.records, func(other *trace.Record) bool {
-		return other.Kind == trace.RoutesChanged && other.Reason == kubeProxy && other.T < rec.T
-	})
-	if before == nil || before.T < rec.T.Add(-rec.Took-minSyncPeriod) {
-		return ""
-	}
-	return ", and the one before ended at " + r.at(before.T)
-}
+// kubeProxy is the router that has syncs (package router).
+const kubeProxy = "kube-proxy"

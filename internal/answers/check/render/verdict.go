@@ -284,38 +284,34 @@ func (m *measured) killed() string {
 	return ""
 }
 
-// overview says what is measured of the containers of several workloads.
+// mostMeasured is of how many containers of several workloads the verdict has what is measured.
+const mostMeasured = 3
+
+// overview says in how many pods the containers of several workloads are measured, and what of
+// those that their probes have killed most often, or else came closest to it.
 func overview(all []measured) (lines []string) {
-	pods, starts, containers := 0, 0, 0
-	var closest *measured
-	var killed []string
+	margin := func(m measured) value.Seconds {
+		if m.Margin == nil || m.Start == nil {
+			return value.Seconds(value.Never)
+		}
+		return *m.Margin
+	}
 	slices.SortStableFunc(all, func(a, b measured) int {
-		return cmp.Or(cmp.Compare(b.Kills, a.Kills), cmp.Compare(b.Restarts, a.Restarts))
+		return cmp.Or(cmp.Compare(b.Kills, a.Kills), cmp.Compare(b.Restarts, a.Restarts),
+			cmp.Compare(margin(a), margin(b)))
 	})
-	for i := range all {
-		m := &all[i]
+	containers, pods := 0, 0
+	for i, m := range all {
 		if m.Start != nil {
-			containers++
-			starts, pods = starts+m.Starts, pods+m.Pods
+			containers, pods = containers+1, pods+m.Pods
 		}
-		if m.Start != nil && m.Margin != nil && (closest == nil || *m.Margin < *closest.Margin) {
-			closest = m
-		}
-		if m.Kills > 0 {
-			killed = append(killed, fmt.Sprintf("%s (%d by probes)", m.name, m.Kills))
-		} else if m.Restarts > 0 {
-			killed = append(killed, fmt.Sprintf("%s (%d)", m.name, m.Restarts))
+		if text := m.sentence(); text != "" && i < mostMeasured {
+			lines = append(lines, text)
 		}
 	}
-	if containers > 0 {
+	if containers > len(lines) {
 		text := fmt.Sprintf("Starts of %s are measured in %d pods.", printable.Count(containers, "container"), pods)
-		if closest != nil {
-			text += " The closest call: " + closest.name + ", " + closest.ClosestCall() + "."
-		}
-		lines = append(lines, text)
-	}
-	if len(killed) > 0 {
-		lines = append(lines, "Restarts: "+printable.Some(killed, 5))
+		lines = append([]string{text}, lines...)
 	}
 	return lines
 }
