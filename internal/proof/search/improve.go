@@ -38,10 +38,10 @@ const (
 	chained   = 3
 )
 
-// chain adds up to n other ends of the latest races to those of a run that does not get further than
-// best. Some races come up only after others. No log shows a race: the loops of the volume manager
-// decide together when a mount begins, which can be long before it ends. A mount that takes no time
-// needs three choices: the populator, then the reconciler, then the poll.
+// chain adds up to n other ends of the latest races to those of a run that does not get further
+// than best. Some races come up only after others. No log shows a race: the loops of the volume
+// manager decide together when a mount begins, which can be long before it ends. A mount that takes
+// no time needs three choices: the populator, then the reconciler, then the poll.
 func (f *follower) chain(best, run attempt, n int) (attempt, bool) {
 	tried := 0
 	for _, d := range slices.Backward(run.decisions) {
