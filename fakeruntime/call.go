@@ -535,20 +535,24 @@ func (r *Runtime) finish(op *Op, err error) {
 func (r *Runtime) RecordsCalls() bool { return r.recordCalls }
 
 func (r *Runtime) recordCall(op *Op) {
-	rec := trace.Record{
-		T: op.End, Kind: trace.CRICall, Cause: op.Call.Cause,
-		Reason: string(op.Call.Method), Probe: op.Call.Probe, Took: op.End.Sub(op.Start),
-	}
+	rec := op.subject()
+	rec.T, rec.Kind, rec.Cause, rec.Took = op.End, trace.CRICall, op.Call.Cause, op.End.Sub(op.Start)
+	rec.Reason, rec.Probe = string(op.Call.Method), op.Call.Probe
 	if op.Err != nil {
 		rec.Message = op.Err.Error()
 	}
+	r.record(rec)
+}
+
+// subject returns a record with the pod and the container of a call.
+func (op *Op) subject() (rec trace.Record) {
 	if op.pod != nil {
 		rec.Pod = op.pod.Namespace + "/" + op.pod.Name
 	}
 	if op.container != nil {
 		rec.Container, rec.Instance = op.container.Name, op.container.Instance
 	}
-	r.record(rec)
+	return rec
 }
 
 // markChanged notes a change of a sandbox or container of a pod.

@@ -379,14 +379,8 @@ func (r *Runtime) faultOf(op *Op) *Fault {
 	if len(r.faults) == 0 || op.Call.NoFault {
 		return nil
 	}
-	pod, container := "", op.Call.Name
-	if op.pod != nil {
-		pod = op.pod.Namespace + "/" + op.pod.Name
-	}
-	if op.container != nil {
-		container = op.container.Name
-	}
-	return r.Fault(op.Call.Method, pod, container)
+	of := op.subject()
+	return r.Fault(op.Call.Method, of.Pod, cmp.Or(of.Container, op.Call.Name))
 }
 
 // hasNoEffect reports whether a fault keeps the call from its effect.
@@ -400,15 +394,8 @@ func (r *Runtime) interrupt(op *Op, err error) {
 
 // fail replaces the result of a call by its fault.
 func (r *Runtime) fail(op *Op) {
-	rec := trace.Record{}
-	if op.pod != nil {
-		rec.Pod = op.pod.Namespace + "/" + op.pod.Name
-	}
-	if op.container != nil {
-		rec.Container, rec.Instance = op.container.Name, op.container.Instance
-	}
 	op.Err, op.TimedOut, op.Conditions = op.fault.Err(), false, nil
-	op.FaultStep = r.RecordFault(op.End, op.fault, rec)
+	op.FaultStep = r.RecordFault(op.End, op.fault, op.subject())
 	if op.Call.Method == StartContainer && op.container != nil && op.hasNoEffect() {
 		op.container.setStep(op.FaultStep) // its exit
 	}

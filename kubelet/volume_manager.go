@@ -3,7 +3,6 @@ package kubelet
 import (
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -84,14 +83,6 @@ const (
 	raceOfLoops = "reconciler after populator"
 	raceOfPoll  = "volumes polled first: "
 )
-
-// IsRaceOfVolumes reports whether a race of this key is about the volumes of a pod, which is
-// namespace/name, or of any pod if pod is empty.
-func IsRaceOfVolumes(key, pod string) bool {
-	return key == raceOfLoops || slices.ContainsFunc([]string{raceOfTurn, raceOfPoll}, func(race string) bool {
-		return key == race+pod || pod == "" && strings.HasPrefix(key, race)
-	})
-}
 
 // nextLoop returns the time of the next loop of the volume manager that can see a change of this
 // instant. A loop at this very instant may run before or after the change.

@@ -147,7 +147,7 @@ func (f *follower) try(made []choose.Made, until virtual.Time, internal bool) at
 func (f *follower) chooser(made []choose.Made) *chooser {
 	return &chooser{
 		Replay: choose.NewReplay(made), log: f.log.again(), made: made, fractions: f.fractions,
-		starts: f.Starts, started: make([]int, len(f.Starts)), now: func() virtual.Time { return 0 },
+		starts: f.Starts, now: func() virtual.Time { return 0 },
 	}
 }
 

@@ -86,11 +86,11 @@ func TestLogOrdersTimeouts(t *testing.T) {
 func TestStartOfTheFirstWorker(t *testing.T) {
 	s := Start{Fractions: []float64{0.5, 0.25},
 		Runs: []FirstRun{{"w", at11, 2 * time.Second}, {"w", at11.Add(-500 * time.Millisecond), 2 * time.Second}}}
-	if f, ok := s.known("w", at10); f != 0.25 || !ok {
-		t.Errorf("the start delay at 10s is %v, %t", f, ok)
+	if f := s.of("w", at10); f != 0.25 {
+		t.Errorf("the start delay at 10s is %v", f)
 	}
-	if f, ok := s.known("w", at11.Add(-500*time.Millisecond)); f != 0.25 || !ok {
-		t.Errorf("the start delay at 10.5s is %v, %t", f, ok)
+	if f := s.of("w", at11.Add(-500*time.Millisecond)); f != 0.25 {
+		t.Errorf("the start delay at 10.5s is %v", f)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -42,7 +41,6 @@ const mostReplicas = 3
 type entry struct {
 	manifests.Workload
 	replicas int    // 0: as in the manifest
-	kind     bool   // the draft must name the kind, because another workload has the same name
 	why      string // the reason why the workload cannot be simulated; empty if it can
 }
 
@@ -58,7 +56,7 @@ func Write(o Options) (file []byte, warnings []string, err error) {
 	if err := checkManifest(o, m); err != nil {
 		return nil, nil, err
 	}
-	d := &draft{Options: o, entries: entries(m)}
+	d := &draft{Options: o, name: text.NameOf(o.Manifest, m.Workloads, "scenario"), entries: entries(m)}
 	if o.File == "" {
 		if d.inline, err = text.Copy(o.Manifest, o.Data); err != nil {
 			return nil, nil, err
@@ -103,8 +101,7 @@ func checkManifest(o Options, m *manifests.File) error {
 func entries(m *manifests.File) []*entry {
 	var list []*entry
 	for _, w := range m.Workloads {
-		isNamesake := func(o manifests.Workload) bool { return o.Ref == w.Ref && o.Kind != w.Kind }
-		e := &entry{Workload: w, kind: slices.ContainsFunc(m.Workloads, isNamesake)}
+		e := &entry{Workload: w}
 		switch {
 		case w.Kind == "Pod" || w.Replicas >= 1 && w.Replicas <= mostReplicas:
 		case w.Replicas < 1:
@@ -120,6 +117,7 @@ func entries(m *manifests.File) []*entry {
 // draft is an unfinished scenario.
 type draft struct {
 	Options
+	name     string
 	entries  []*entry
 	inline   []byte        // copies of the workloads, before the scenario
 	duration time.Duration // 0 means the first of durations

@@ -3,7 +3,6 @@ package draft
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +21,7 @@ func (d *draft) text(s *seen) *text.File {
 	f := &text.File{
 		Comments: append(d.comments("spec.pods.containers.behavior"),
 			"For checks and completion in an editor: probesim schema > "+text.Schema),
-		Objects: d.inline, Name: d.name(),
+		Objects: d.inline, Name: d.name,
 		Spec: [][2]string{
 			{"duration: " + value.Format(cmp.Or(d.duration, durations[0])), "of virtual time"},
 			{"# seeds: 1..20", "Twenty runs, with times drawn from ranges such as 8s..15s."},
@@ -49,23 +48,11 @@ func (d *draft) text(s *seen) *text.File {
 	return f
 }
 
-// name returns the name of the scenario: the name of the only workload, or a name from the file
-// name of the manifest.
-func (d *draft) name() string {
-	if len(d.entries) == 1 {
-		return strings.Trim(d.entries[0].Name[:min(len(d.entries[0].Name), 200)], "-.")
-	}
-	return cmp.Or(text.Name(strings.TrimSuffix(path.Base(d.Manifest), path.Ext(d.Manifest))), "scenario")
-}
-
 func (d *draft) pod(e *entry) text.Pod {
-	p := text.Pod{Name: e.Ref, File: d.File}
+	p := text.Pod{Name: e.Ref, Kind: e.RefKind, File: d.File}
 	if e.why != "" {
 		p.LeftOut = []string{e.Kind + " " + strict.Quoted(e.Ref) + " is left out:", "  " + printable.Text(e.why)}
 		return p
-	}
-	if e.kind {
-		p.Kind = e.Kind
 	}
 	switch {
 	case e.replicas > 1:

@@ -30,6 +30,7 @@ type Workload struct {
 	// the name by which a scenario refers to it: NAMESPACE/NAME if the file has this name in
 	// several namespaces
 	Ref      string
+	RefKind  string   // the Kind, if another kind has the same name, so that a scenario must name it
 	Replicas int      // number of pods; 1 for a Pod
 	Pod      *v1.Pod  // the first pod, as the API server stores it, with defaults
 	Notes    []string // what is wrong with the pod although the API server accepts it
@@ -112,9 +113,14 @@ func Read(name string, data []byte) (*File, error) {
 	for i := range m.Workloads {
 		w := &m.Workloads[i]
 		w.Ref = w.Name
-		if slices.ContainsFunc(m.Workloads,
-			func(o Workload) bool { return o.Name == w.Name && o.Pod.Namespace != w.Pod.Namespace }) {
-			w.Ref = w.Pod.Namespace + "/" + w.Name
+		for _, o := range m.Workloads {
+			switch {
+			case o.Name != w.Name:
+			case o.Pod.Namespace != w.Pod.Namespace:
+				w.Ref = w.Pod.Namespace + "/" + w.Name
+			case o.Kind != w.Kind:
+				w.RefKind = w.Kind
+			}
 		}
 	}
 	for _, n := range f.others {

@@ -6,9 +6,9 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"probesim.dev/internal/printable"
+	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/strict"
 )
 
@@ -204,15 +204,10 @@ func (w *printer) wrap(text, indent string) {
 		if i > 0 {
 			w.line("")
 		}
-		line := ""
-		for _, word := range strings.Fields(paragraph) {
-			if line != "" && utf8.RuneCountInString(indent+line+" "+word) > w.width {
-				w.line("%s%s", indent, line)
-				line = ""
-			}
-			line = strings.TrimPrefix(line+" "+word, " ")
+		words := strings.Join(strings.Fields(paragraph), " ")
+		for _, line := range document.Wrap(words, w.width-len(indent), 20) {
+			w.line("%s%s", indent, line)
 		}
-		w.line("%s%s", indent, line)
 	}
 }
 

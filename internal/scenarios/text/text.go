@@ -3,7 +3,9 @@ package text
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -110,6 +112,16 @@ var notOfNames = regexp.MustCompile(`[^a-z0-9]+`)
 func Name(text string) string {
 	text = strings.Trim(notOfNames.ReplaceAllString(strings.ToLower(text), "-"), "-")
 	return strings.TrimSuffix(text[:min(len(text), 200)], "-")
+}
+
+// NameOf returns the name of a scenario for a manifest: that of its only workload, or a name from
+// the file name, or else the last resort.
+func NameOf(manifest string, workloads []manifests.Workload, last string) string {
+	only := ""
+	if len(workloads) == 1 {
+		only = Name(workloads[0].Name)
+	}
+	return cmp.Or(only, Name(strings.TrimSuffix(path.Base(manifest), path.Ext(manifest))), last)
 }
 
 // Schema is the name of the JSON Schema file to which the files of Modeline refer, for editors.

@@ -65,7 +65,7 @@ func Scenario(o Options) (*scenarios.Scenario, *text.File, error) {
 		}
 	}
 	s := &scenarios.Scenario{Pos: strict.Pos{File: name, Line: 1, Column: 1}, Spec: w.spec()}
-	s.Metadata.Name = w.name()
+	s.Metadata.Name = text.NameOf(o.Manifest, m.Workloads, name)
 	w.write(s)
 	err = scenarios.Make(s, w.file.Objects, func(file string) ([]byte, error) {
 		if file != path.Clean(o.File) {
@@ -102,15 +102,6 @@ type maker struct {
 	events    []*Event
 	used      map[*Event]bool // events with a rule or a step
 	file      text.File
-}
-
-// name returns the name of the scenario: the name of the only workload, or a name from the file
-// name of the manifest.
-func (w *maker) name() string {
-	if from := w.workloads[0].Name; len(w.workloads) == 1 && text.Name(from) != "" {
-		return text.Name(from)
-	}
-	return cmp.Or(text.Name(strings.TrimSuffix(path.Base(w.Manifest), path.Ext(w.Manifest))), name)
 }
 
 func (w *maker) spec() format.Spec {
@@ -161,11 +152,7 @@ func (w *maker) duration() time.Duration {
 }
 
 func (w *maker) pod(of *manifests.Workload) format.Pod {
-	p := format.Pod{Pos: strict.Pos{File: name}, Name: of.Ref, File: w.File}
-	isNamesake := func(o *manifests.Workload) bool { return o.Ref == of.Ref && o.Kind != of.Kind }
-	if slices.ContainsFunc(w.workloads, isNamesake) {
-		p.Kind = of.Kind
-	}
+	p := format.Pod{Pos: strict.Pos{File: name}, Name: of.Ref, Kind: of.RefKind, File: w.File}
 	if rolled := w.isRolledOut(of); rolled && of.Replicas > mostReplicas {
 		p.Replicas = new(mostReplicas)
 	} else if !rolled && of.Kind != "Pod" && of.Replicas != 1 {

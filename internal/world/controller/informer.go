@@ -49,6 +49,14 @@ type Informer struct {
 // when it changes, and with its last state and nil when it is deleted. It must not wait.
 type Handler func(old, o store.Object)
 
+// Either returns the object of a change: a deleted one in its last state.
+func Either(old, o store.Object) store.Object {
+	if o == nil {
+		return old
+	}
+	return o
+}
+
 // Handle adds a handler, which is called with the change of the cache. Handlers are called in the
 // order in which they are added.
 func (i *Informer) Handle(h Handler) { i.handlers = append(i.handlers, &listener{handle: h}) }

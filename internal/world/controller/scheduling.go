@@ -39,14 +39,10 @@ func (s *Scheduling) Changed(old, pod *v1.Pod) (keys []string) {
 	switch {
 	case pod != nil && old == nil && pod.Spec.NodeName == "":
 		return []string{store.Key(pod)}
-	case len(s.waiting) > 0 && (pod == nil || terminal(pod)):
+	case len(s.waiting) > 0 && (pod == nil || IsPodTerminal(pod)):
 		keys, s.waiting = s.waiting, nil
 	}
 	return keys
-}
-
-func terminal(pod *v1.Pod) bool {
-	return pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
 }
 
 // Fits reports whether the node has room for a pod beside those in the cache. Otherwise the pod
@@ -80,7 +76,7 @@ func (s *Scheduling) missing(pod *v1.Pod, cache func() []*v1.Pod) (list []string
 	}
 	needs, used := requests(pod), kubeletconfig.Allocatable{}
 	for _, other := range cache() {
-		if terminal(other) || other.Spec.NodeName == "" && !s.assumed[store.Key(other)] {
+		if IsPodTerminal(other) || other.Spec.NodeName == "" && !s.assumed[store.Key(other)] {
 			continue
 		}
 		of := requests(other)

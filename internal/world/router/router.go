@@ -40,10 +40,7 @@ func follow(env *controller.Env, router string, changed func(service string)) *r
 		targets: map[string][]trace.Endpoint{}, changes: map[string]change{},
 	}
 	r.slices.Handle(func(old, o store.Object) {
-		if o == nil {
-			o = old
-		}
-		slice := o.(*discoveryv1.EndpointSlice)
+		slice := controller.Either(old, o).(*discoveryv1.EndpointSlice)
 		service := slice.Namespace + "/" + slice.Labels[discoveryv1.LabelServiceName]
 		if _, waits := r.changes[service]; !waits {
 			r.changes[service] = change{env.Sim.Now(), env.Sim.Cause()}

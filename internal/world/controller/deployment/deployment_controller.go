@@ -45,22 +45,14 @@ func Start(env *controller.Env, f *controller.Informers) {
 	const queue = "deployment"
 	c.queue = controller.NewQueue(env, queue, c.syncDeployment)
 	c.queue.Retries = retries
-	c.deployments.HandleFor(queue, nil, func(old, o store.Object) { c.queue.Add(store.Key(either(old, o))) })
-	c.sets.HandleFor(queue, nil, func(old, o store.Object) { c.enqueueOwner(either(old, o)) })
+	c.deployments.HandleFor(queue, nil, func(old, o store.Object) { c.queue.Add(store.Key(controller.Either(old, o))) })
+	c.sets.HandleFor(queue, nil, func(old, o store.Object) { c.enqueueOwner(controller.Either(old, o)) })
 	c.pods.HandleFor(queue, nil, c.podChanged)
 	if !env.Profile.RecreateSyncsOnEachDeletion {
 		const name = "deployment pods"
 		c.gone = sim.NewChan[*appsv1.Deployment](env.Sim, name, 1<<12)
 		env.Sim.Go(name, func(p *sim.Proc) { p.Serve(sim.On(c.gone, c.podGone)) })
 	}
-}
-
-// either returns the object of a change: a deleted one in its last state.
-func either(old, o store.Object) store.Object {
-	if o == nil {
-		return old
-	}
-	return o
 }
 
 // ownerOf returns the Deployment that owns an object, or nil (resolveControllerRef).

@@ -58,18 +58,11 @@ func Start(env *controller.Env, f *controller.Informers) {
 	const queue = "endpointslice"
 	c.queue = controller.NewQueue(env, queue, c.syncService)
 	c.queue.Base, c.queue.Retries = BackOff, retries
-	c.services.HandleFor(queue, nil, c.serviceChanged)
+	c.services.HandleFor(queue, nil, func(old, o store.Object) { c.queue.Add(store.Key(controller.Either(old, o))) })
 	c.pods.HandleFor(queue, func(old, o store.Object) bool {
 		return podMatters(old, o, env.Profile.EndpointsFollowPhase)
 	}, c.podChanged)
 	c.slices.HandleFor(queue, nil, c.sliceChanged)
-}
-
-func (c *Controller) serviceChanged(old, o store.Object) {
-	if o == nil {
-		o = old
-	}
-	c.queue.Add(store.Key(o))
 }
 
 // podMatters reports whether Services can see a change of a pod. From 1.38 on, they cannot see a

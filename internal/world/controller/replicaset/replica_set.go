@@ -58,9 +58,8 @@ func Start(env *controller.Env, f *controller.Informers) {
 func (c *Controller) setChanged(old, o store.Object) {
 	if o == nil {
 		c.forget(store.Key(old))
-		o = old
 	}
-	c.queue.Add(store.Key(o))
+	c.queue.Add(store.Key(controller.Either(old, o)))
 }
 
 func (c *Controller) forget(key string) {
