@@ -188,9 +188,12 @@ func makeChanges(t *testing.T, o object, container, section string) {
 	for _, m := range tunedProbe.FindAllStringSubmatch(section, -1) {
 		like, _ := c["livenessProbe"].(map[string]any)
 		if like == nil {
-			like = c.child("startupProbe")
+			like, _ = c["startupProbe"].(map[string]any)
 		}
 		probe := maps.Clone(like)
+		if ports, _ := c["ports"].([]any); like == nil && len(ports) > 0 {
+			probe = map[string]any{"tcpSocket": map[string]any{"port": ports[0].(map[string]any)["containerPort"]}}
+		}
 		for _, field := range []string{"initialDelaySeconds", "successThreshold", "terminationGracePeriodSeconds"} {
 			delete(probe, field)
 		}
@@ -265,13 +268,16 @@ func TestRolloutFixes(t *testing.T) {
 	kinds := map[string]int{}
 	reports := "internal/answers/rollout/testdata/reports"
 	short := someOf(t, reports, `/grace-period-of-0\.yaml$`, 1)
-	for _, file := range append(someOf(t, reports, `\.yaml$`, 9), short...) {
+	for _, file := range append(someOf(t, reports, `\.yaml$`, 7), short...) {
 		flags := []string{"--rps", "100", "--start", "4s..9s", "--runs", "3"}
 		var out, errs bytes.Buffer
 		if execute(t.Context(), append([]string{"rollout", file}, flags...), &out, &errs) > 1 {
 			continue // as a report says
 		}
 		text := strings.Join(strings.Fields(out.String()), " ")
+		if strings.Contains(text, "an invalid ") {
+			continue // check reads no such file
+		}
 		sections := rollsOut.FindAllStringSubmatchIndex(text, -1)
 		for n, at := range sections {
 			section := text[at[0]:]

@@ -91,7 +91,7 @@ func TestAlwaysEnough(t *testing.T) {
 			ruled++
 		}
 	}
-	for _, seed := range []int{1471, 10443, 11496} { // connections that clients keep
+	for _, seed := range []int{1471, 10443, 11496, 19567} { // connections that clients keep
 		testAlwaysEnough(t, seed)
 	}
 	if ruled < long.Sample(8, 100)/5 {

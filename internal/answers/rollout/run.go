@@ -474,10 +474,14 @@ func (r *run) count(records []trace.Record) {
 		of := &r.outcome.each[slices.IndexFunc(r.targets,
 			func(t *target) bool { return l.Object.Name == "Service "+t.name() })]
 		p := partOf(&of.parts, l.Reason, pods)
-		p.Count += l.Object.Loss.Lost
+		since, lost := max(r.changed, l.T.Add(-l.Took)), l.Object.Loss.Lost
+		if since > l.T.Add(-l.Took) { // the loss began before the change
+			lost *= l.T.Sub(since).Seconds() / l.Took.Seconds()
+		}
+		p.Count += lost
 		p.Window = max(p.Window, value.Seconds(r.extend(window{l.Object.Name, l.Pod, l.Reason},
-			virtual.Span{From: l.T.Add(-l.Took), To: l.T})))
-		of.lost += l.Object.Loss.Lost
+			virtual.Span{From: since, To: l.T})))
+		of.lost += lost
 		r.finished = max(r.finished, l.T)
 		r.outcome.helpless = r.outcome.helpless || pods != "old" ||
 			l.Reason == traffic.InFlight && r.o.Connections.Count > 0
