@@ -29,8 +29,8 @@ type ruling struct {
 // rules are tried in this order. The first that decides counts: facts that name the cause come
 // first, memory before probes; then what excludes a probe; then strong evidence.
 var rules = []func(*evidence) *ruling{
-	relisted, evicted, rejected, named, cannotStart, killed, replaced, starved, completed, nodeNotReady, notStopped,
-	removed, nodeGone, tooYoung, probeExcluded, inLog, fitsWindow, together, restarted, failing, notReady, gated,
+	relisted, evicted, rejected, named, cannotStart, killed, replaced, starved, completed, inPart, nodeNotReady,
+	notStopped, removed, nodeGone, tooYoung, probeExcluded, inLog, fitsWindow, together, restarted, failing, notReady, gated,
 	harmless, hookFailed, waits, kubeletRestarted, unwell,
 }
 
@@ -344,6 +344,20 @@ func completed(e *evidence) *ruling {
 		return certain(Nothing, f, t.fact).likely().saying("completed sidecar")
 	}
 	return certain(Nothing, f).likely().saying("completed")
+}
+
+// inPart: kubectl writes NotReady if a container has completed while another runs and is ready
+// (printPod in pkg/printers/internalversion/printers.go at v1.37.2).
+func inPart(e *evidence) *ruling {
+	if e.row == nil || e.row.Reason != "NotReady" || e.from != nil && e.from != e.row {
+		return nil
+	}
+	r := certain(Waiting, e.row).saying("completed in part")
+	ready, all, _ := strings.Cut(e.row.Value, "/")
+	if r.what = ready + " of " + all; all == "2" {
+		r.detail = "No readiness probe of it fails now."
+	}
+	return r
 }
 
 // nodeNotReady: the newest event is that the node was not ready (the reason NodeNotReady in
