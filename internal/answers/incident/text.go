@@ -59,7 +59,7 @@ func (t *textReader) line(line string, at Place) {
 		t.rec.Unread = t.rec.Unread[:min(len(t.rec.Unread), unread)]
 		return
 	}
-	line, comment := uncommented(unframed(line))
+	line, comment := uncommented(unframed(bold.ReplaceAllString(line, "$1")))
 	wasComment := t.comment
 	t.comment = comment
 	trimmed := strings.TrimSpace(line)
