@@ -289,20 +289,23 @@ func noReadinessProbe(r *result) []Finding {
 		Fix:     "add a readiness probe"}}
 }
 
-// noProbes finds workloads without any probe, except of sidecars. It belongs to the first ordinary
-// container. If it is known how long a start takes, noReadinessProbe says more.
+// noProbes finds workloads without any probe that can fail, except of sidecars. It belongs to the
+// first ordinary container. If it is known how long a start takes, noReadinessProbe says more.
 func noProbes(r *result) []Finding {
 	w := r.container.workload
 	ordinary := w.ordinary()
-	if slices.ContainsFunc(ordinary, func(c v1.Container) bool {
-		return hasProbes(&c)
-	}) || r.container.spec.Name != ordinary[0].Name ||
+	asks := func(c v1.Container) bool {
+		return slices.ContainsFunc(trace.ProbeTypes, func(p trace.Probe) bool { return notices(prober.ProbeOf(&c, p)) })
+	}
+	if slices.ContainsFunc(ordinary, asks) || r.container.spec.Name != ordinary[0].Name ||
 		r.simulation.Pod.Spec.RestartPolicy != v1.RestartPolicyAlways || len(noReadinessProbe(r)) > 0 {
 		return nil
 	}
-	who, when := "no container has a probe", "it runs"
-	if slices.ContainsFunc(w.containers, func(c *container) bool { return c.spec.ReadinessProbe != nil }) {
-		who, when = "except sidecars, no container has a probe", "its sidecars are"
+	who, when := "no container has a probe", "as soon as it runs"
+	if slices.ContainsFunc(ordinary, func(c v1.Container) bool { return hasProbes(&c) }) {
+		who, when = "no container has a probe that can fail", "whatever its program does"
+	} else if slices.ContainsFunc(w.containers, func(c *container) bool { return c.spec.ReadinessProbe != nil }) {
+		who, when = "except sidecars, no container has a probe", "as soon as its sidecars are"
 	}
 	severity, requests := Note, "requests come"
 	if w.service != "" {
@@ -310,7 +313,7 @@ func noProbes(r *result) []Finding {
 	}
 	return []Finding{{ID: NoProbes, Severity: severity,
 		Fix: "add a readiness probe, and a liveness probe if a restart helps a program that hangs", Summary: who,
-		Message: fmt.Sprintf("%s: the pod is Ready as soon as %s, so %s before the program is up, and nothing "+
+		Message: fmt.Sprintf("%s: the pod is Ready %s, so %s before the program is up, and nothing "+
 			"restarts it when it hangs.", upper(who), when, requests)}}
 }
 
@@ -585,6 +588,9 @@ func execTimeout(r *result) []Finding {
 
 // idle matches a command, or a line of a shell, that does nothing and succeeds.
 var idle = regexp.MustCompile(`^(?:(?:/bin/)?(?:ba|da)?sh -c )?(?:(?:/usr)?/bin/)?(?:true|:|exit 0|echo [^;&|$>]*)$`)
+
+// notices reports whether there is a probe, and it can fail.
+func notices(p *v1.Probe) bool { return p != nil && !alwaysSucceeds(p) }
 
 // alwaysSucceeds reports whether a probe runs a command that does nothing, so it takes no time and
 // notices nothing.

@@ -80,6 +80,10 @@ func TestWithoutAReadinessProbe(t *testing.T) {
 	a.has(t, "No container has a probe: the pod is Ready as soon as it runs, so requests come before the program is "+
 		"up, and nothing restarts it when it hangs.", `"withoutProbes":["app"],"noReadiness":true`)
 	a.has(t, "note no-probes web.yaml:7", `"id":"no-probes","severity":"note"`)
+	idle := ask(t, pod("livenessProbe: {exec: {command: [echo, well]}}"), check.Options{})
+	idle.has(t, "No container has a probe that can fail: the pod is Ready whatever its program does, so",
+		`"id":"no-probes","severity":"note"`)
+	idle.hasNot(t, "stuck start", `"restarts":`) // nothing stops it
 	a.hasNot(t, "No container has a readiness probe")
 	a.hasNot(t, "no-readiness-probe")
 	ask(t, pod(alone), check.Options{}).
