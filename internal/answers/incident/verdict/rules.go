@@ -738,8 +738,8 @@ func (e *evidence) suspects() (list []Cause) {
 // as many as its threshold, one period apart.
 func failing(e *evidence) *ruling {
 	f := e.killer
-	if f == nil {
-		return nil
+	if f == nil || f.probe == trace.Startup && e.unready != nil && after(e.unready.fact, f.fact) {
+		return nil // no readiness probe runs before the startup probe has succeeded
 	}
 	r := certain(Failing, f.fact).of(f.probe)
 	if p := e.probe(f.probe); p != nil && f.count == int(p.FailureThreshold) {
