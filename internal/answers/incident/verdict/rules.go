@@ -134,7 +134,13 @@ func evicted(e *evidence) *ruling {
 // rejected: the API server does not take the pods of a workload, or its pods have failed too often.
 func rejected(e *evidence) *ruling {
 	t, has := e.of.events[Rejected]
+	// of a Job (syncJob in pkg/controller/job/job_controller.go at v1.37.2)
+	failed := cmp.Or(e.of.conditions["Failed"], &incident.Fact{})
 	switch {
+	case failed.Value == "True" && failed.Message == "Job was active longer than specified deadline":
+		return certain(Removed, failed).saying("past deadline")
+	case failed.Value == "True" && failed.Message == "Job has reached the specified backoff limit":
+		return certain(Unknown, failed).open().saying("backoff limit")
 	case !has || e.of.startedAfter(t.fact):
 		return nil
 	case t.fact.Reason == "BackoffLimitExceeded":
@@ -167,6 +173,7 @@ func named(e *evidence) *ruling {
 		case cause == OutOfMemory && (f.ExitKnown && f.ExitCode != sigkill || f.Kind == incident.Row &&
 			e.survived() != nil): // what it lost was not its first process
 		case cause == Node && e.kills() > 0: // which the lost instance does not explain
+		case cause == Node && e.log.down[e.pod.Node] != nil: // which says more
 		case cause == Node && f.Reason == "ContainerStatusUnknown" && i < 2:
 			// an evicted pod has it, too (TerminatePod in pkg/kubelet/status/status_manager.go at
 			// v1.37.2)
