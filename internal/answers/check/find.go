@@ -575,9 +575,13 @@ func execTimeout(r *result) []Finding {
 		case trace.Readiness:
 			severity = Note
 		}
-		list = append(list, Finding{ID: ExecTimeout, Severity: severity, Message: fmt.Sprintf(
-			"The command of the %s probe has the default timeout of 1s. If it takes longer, on a busy node for "+
-				"example, the probe fails.", p),
+		message := fmt.Sprintf("The command of the %s probe has the default timeout of 1s. If it takes longer, on a "+
+			"busy node for example, the probe fails.", p)
+		command := strings.Join(probe.Exec.Command, " ")
+		if curl.MatchString(command) && !curlFails.MatchString(command) {
+			message += " An answer with an HTTP error is a success of it: curl has no -f."
+		}
+		list = append(list, Finding{ID: ExecTimeout, Severity: severity, Message: message,
 			Summary: fmt.Sprintf("its %s probe fails if its command takes over 1s", p),
 			fixes:   r.longerTimeouts([]trace.Probe{p}, 5),
 			Field:   string(p) + "Probe", App: []string{r.app("%s ok in 1.5s at %s", r.asked(p),
@@ -585,6 +589,13 @@ func execTimeout(r *result) []Finding {
 	}
 	return list
 }
+
+// curl matches a command that is a call of curl alone, and curlFails its options that make it fail
+// for an HTTP error.
+var (
+	curl      = regexp.MustCompile(`^(?:(?:/bin/)?(?:ba|da)?sh -c )?(?:(?:/usr)?/bin/)?curl [^|;&$\n]*$`)
+	curlFails = regexp.MustCompile(` (?:-\w*f|--fail)`)
+)
 
 // idle matches a command, or a line of a shell, that does nothing and succeeds.
 var idle = regexp.MustCompile(`^(?:(?:/bin/)?(?:ba|da)?sh -c )?(?:(?:/usr)?/bin/)?(?:true|:|exit 0|echo [^;&|$>]*)$`)
