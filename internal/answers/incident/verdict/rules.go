@@ -138,7 +138,7 @@ func rejected(e *evidence) *ruling {
 	failed := cmp.Or(e.of.conditions["Failed"], &incident.Fact{})
 	switch {
 	case failed.Value == "True" && failed.Message == "Job was active longer than specified deadline":
-		return certain(Removed, failed).saying("past deadline")
+		return certain(Removed, failed).likely().saying("job past deadline")
 	case failed.Value == "True" && failed.Message == "Job has reached the specified backoff limit":
 		return certain(Unknown, failed).open().saying("backoff limit")
 	case !has || e.of.startedAfter(t.fact):
