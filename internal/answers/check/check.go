@@ -346,6 +346,9 @@ func (c *Checker) courses(found *container, out *Container) {
 	}
 	out.Deleted = &newest.deleted
 	for _, t := range newest.restarts {
+		if !notices(newest.Probe(newest.killer())) {
+			break
+		}
 		out.Restarts = append(out.Restarts, value.Seconds(t))
 	}
 	if worst := found.leastShare(); worst != nil {

@@ -289,20 +289,23 @@ func noReadinessProbe(r *result) []Finding {
 		Fix:     "add a readiness probe"}}
 }
 
-// noProbes finds workloads without any probe, except of sidecars. It belongs to the first ordinary
-// container. If it is known how long a start takes, noReadinessProbe says more.
+// noProbes finds workloads without any probe that can fail, except of sidecars. It belongs to the
+// first ordinary container. If it is known how long a start takes, noReadinessProbe says more.
 func noProbes(r *result) []Finding {
 	w := r.container.workload
 	ordinary := w.ordinary()
-	if slices.ContainsFunc(ordinary, func(c v1.Container) bool {
-		return hasProbes(&c)
-	}) || r.container.spec.Name != ordinary[0].Name ||
+	asks := func(c v1.Container) bool {
+		return slices.ContainsFunc(trace.ProbeTypes, func(p trace.Probe) bool { return notices(prober.ProbeOf(&c, p)) })
+	}
+	if slices.ContainsFunc(ordinary, asks) || r.container.spec.Name != ordinary[0].Name ||
 		r.simulation.Pod.Spec.RestartPolicy != v1.RestartPolicyAlways || len(noReadinessProbe(r)) > 0 {
 		return nil
 	}
-	who, when := "no container has a probe", "it runs"
-	if slices.ContainsFunc(w.containers, func(c *container) bool { return c.spec.ReadinessProbe != nil }) {
-		who, when = "except sidecars, no container has a probe", "its sidecars are"
+	who, when := "no container has a probe", "as soon as it runs"
+	if slices.ContainsFunc(ordinary, func(c v1.Container) bool { return hasProbes(&c) }) {
+		who, when = "no container has a probe that can fail", "whatever its program does"
+	} else if slices.ContainsFunc(w.containers, func(c *container) bool { return c.spec.ReadinessProbe != nil }) {
+		who, when = "except sidecars, no container has a probe", "as soon as its sidecars are"
 	}
 	severity, requests := Note, "requests come"
 	if w.service != "" {
@@ -310,7 +313,7 @@ func noProbes(r *result) []Finding {
 	}
 	return []Finding{{ID: NoProbes, Severity: severity,
 		Fix: "add a readiness probe, and a liveness probe if a restart helps a program that hangs", Summary: who,
-		Message: fmt.Sprintf("%s: the pod is Ready as soon as %s, so %s before the program is up, and nothing "+
+		Message: fmt.Sprintf("%s: the pod is Ready %s, so %s before the program is up, and nothing "+
 			"restarts it when it hangs.", upper(who), when, requests)}}
 }
 
@@ -572,9 +575,13 @@ func execTimeout(r *result) []Finding {
 		case trace.Readiness:
 			severity = Note
 		}
-		list = append(list, Finding{ID: ExecTimeout, Severity: severity, Message: fmt.Sprintf(
-			"The command of the %s probe has the default timeout of 1s. If it takes longer, on a busy node for "+
-				"example, the probe fails.", p),
+		message := fmt.Sprintf("The command of the %s probe has the default timeout of 1s. If it takes longer, on a "+
+			"busy node for example, the probe fails.", p)
+		command := strings.Join(probe.Exec.Command, " ")
+		if curl.MatchString(command) && !curlFails.MatchString(command) {
+			message += " An answer with an HTTP error is a success of it: curl has no -f."
+		}
+		list = append(list, Finding{ID: ExecTimeout, Severity: severity, Message: message,
 			Summary: fmt.Sprintf("its %s probe fails if its command takes over 1s", p),
 			fixes:   r.longerTimeouts([]trace.Probe{p}, 5),
 			Field:   string(p) + "Probe", App: []string{r.app("%s ok in 1.5s at %s", r.asked(p),
@@ -583,8 +590,18 @@ func execTimeout(r *result) []Finding {
 	return list
 }
 
+// curl matches a command that is a call of curl alone, and curlFails its options that make it fail
+// for an HTTP error.
+var (
+	curl      = regexp.MustCompile(`^(?:(?:/bin/)?(?:ba|da)?sh -c )?(?:(?:/usr)?/bin/)?curl [^|;&$\n]*$`)
+	curlFails = regexp.MustCompile(` (?:-\w*f|--fail)`)
+)
+
 // idle matches a command, or a line of a shell, that does nothing and succeeds.
 var idle = regexp.MustCompile(`^(?:(?:/bin/)?(?:ba|da)?sh -c )?(?:(?:/usr)?/bin/)?(?:true|:|exit 0|echo [^;&|$>]*)$`)
+
+// notices reports whether there is a probe, and it can fail.
+func notices(p *v1.Probe) bool { return p != nil && !alwaysSucceeds(p) }
 
 // alwaysSucceeds reports whether a probe runs a command that does nothing, so it takes no time and
 // notices nothing.

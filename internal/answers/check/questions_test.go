@@ -80,6 +80,14 @@ func TestWithoutAReadinessProbe(t *testing.T) {
 	a.has(t, "No container has a probe: the pod is Ready as soon as it runs, so requests come before the program is "+
 		"up, and nothing restarts it when it hangs.", `"withoutProbes":["app"],"noReadiness":true`)
 	a.has(t, "note no-probes web.yaml:7", `"id":"no-probes","severity":"note"`)
+	const asksCurl = "livenessProbe: {exec: {command: [sh, -c, curl -s localhost:80/up]}}"
+	ask(t, pod(asksCurl), check.Options{}).
+		has(t, "An answer with an HTTP error is a success of it: curl has no -f.", `"id":"exec-timeout"`)
+	ask(t, pod(strings.Replace(asksCurl, "-s", "-sf", 1)), check.Options{}).hasNot(t, "curl has no -f")
+	idle := ask(t, pod("livenessProbe: {exec: {command: [echo, well]}}"), check.Options{})
+	idle.has(t, "No container has a probe that can fail: the pod is Ready whatever its program does, so",
+		`"id":"no-probes","severity":"note"`)
+	idle.hasNot(t, "stuck start", `"restarts":`) // nothing stops it
 	a.hasNot(t, "No container has a readiness probe")
 	a.hasNot(t, "no-readiness-probe")
 	ask(t, pod(alone), check.Options{}).

@@ -129,8 +129,7 @@ type Value struct {
 // time, which only Recover needs.
 func Values(b *bounds.Container, id RowID, start time.Duration) []Value {
 	r := rowOf(id)
-	notices := func(p trace.Probe) bool { return b.Probe(p) != nil && !alwaysSucceeds(b.Probe(p)) }
-	if !slices.ContainsFunc(r.probes, notices) {
+	if !slices.ContainsFunc(r.probes, func(p trace.Probe) bool { return notices(b.Probe(p)) }) {
 		return nil
 	}
 	values := r.values(b, start)

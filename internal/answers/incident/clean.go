@@ -97,6 +97,9 @@ func unframed(line string) string {
 	return line
 }
 
+// bold matches a column that Markdown prints bold.
+var bold = regexp.MustCompile(`\*\*([^\s*]+)\*\*`)
+
 // uncommented returns a line without the mark of a comment, behind which scripts show outputs, and
 // whether it has one. The prompt of root looks like one.
 func uncommented(line string) (text string, comment bool) {

@@ -283,7 +283,8 @@ func (t *textReader) podRow(line string, words []word, at Place) bool {
 // it.
 const NodeNotReady = "NodeNotReady"
 
-// nodeRow reads a row of kubectl get nodes. STATUS, ROLES, AGE and VERSION are its anchor.
+// nodeRow reads a row of kubectl get nodes. STATUS, AGE and VERSION are its anchor, from
+// 1.8 on with ROLES.
 func (t *textReader) nodeRow(line string, at Place) bool {
 	m := nodeStatus.FindStringSubmatch(line)
 	if m != nil && strings.HasPrefix(m[2], "NotReady") {
@@ -381,7 +382,7 @@ var (
 	// status matches the columns of kubectl get pods from READY on. A STATUS is Running, Init:0/2
 	// or Signal:9.
 	status     = pattern("status")
-	nodeStatus = regexp.MustCompile(`^\s*([a-z0-9][-a-z0-9.]*)\s+((?:Not)?Ready\S*)\s+\S+\s+\S+\s+v\d+\.\d+`)
+	nodeStatus = regexp.MustCompile(`^\s*([a-z0-9][-a-z0-9.]*)\s+((?:Not)?Ready\S*)\s+(?:\S+\s+)?\S+\s+v\d+\.\d+`)
 	// sentenceStatus matches them if the STATUS is a sentence, as up to Kubernetes 1.7.
 	sentenceStatus = regexp.MustCompile(`^(\d{1,9}/\d{1,9})\s{2,}(\S+(?: \S+)+)\s{2,}(\d{1,9})()\s+(\S+)\s*$`)
 	// onNode matches the columns from AGE to NODE of kubectl get pods -o wide.

@@ -59,7 +59,7 @@ func (t *textReader) line(line string, at Place) {
 		t.rec.Unread = t.rec.Unread[:min(len(t.rec.Unread), unread)]
 		return
 	}
-	line, comment := uncommented(unframed(line))
+	line, comment := uncommented(unframed(bold.ReplaceAllString(line, "$1")))
 	wasComment := t.comment
 	t.comment = comment
 	trimmed := strings.TrimSpace(line)
@@ -84,7 +84,9 @@ func (t *textReader) line(line string, at Place) {
 	case !event.hasOutput(trimmed) && t.fieldLine(line, at):
 	case comment && !(wasComment && event != nil) && !speaks(trimmed):
 		t.dotted(trimmed)
-		t.sign(line, at)
+		if at.Line > 1 || !t.spokenEnd(line, at) { // the first one is a title
+			t.sign(line, at)
+		}
 	case t.spokenEvent(line, t.words, at):
 	case strings.HasSuffix(trimmed, "status is Pending") && t.spokenState(line, at):
 	case event != nil && len(event.Message) <= maxMessage && new(columns).readTime(t.words) == 0:

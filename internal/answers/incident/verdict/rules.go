@@ -29,9 +29,9 @@ type ruling struct {
 // rules are tried in this order. The first that decides counts: facts that name the cause come
 // first, memory before probes; then what excludes a probe; then strong evidence.
 var rules = []func(*evidence) *ruling{
-	relisted, evicted, rejected, named, cannotStart, killed, replaced, starved, completed, nodeNotReady, notStopped,
-	removed, nodeGone, tooYoung, probeExcluded, inLog, fitsWindow, together, restarted, failing, notReady, gated,
-	harmless, hookFailed, waits, kubeletRestarted, unwell,
+	relisted, evicted, rejected, named, cannotStart, killed, replaced, starved, completed, inPart, nodeNotReady,
+	notStopped, removed, nodeGone, tooYoung, probeExcluded, inLog, fitsWindow, together, restarted, failing, notReady,
+	gated, harmless, hookFailed, waits, kubeletRestarted, unwell,
 }
 
 func judge(e *evidence) *ruling {
@@ -134,7 +134,13 @@ func evicted(e *evidence) *ruling {
 // rejected: the API server does not take the pods of a workload, or its pods have failed too often.
 func rejected(e *evidence) *ruling {
 	t, has := e.of.events[Rejected]
+	// of a Job (syncJob in pkg/controller/job/job_controller.go at v1.37.2)
+	failed := cmp.Or(e.of.conditions["Failed"], &incident.Fact{})
 	switch {
+	case failed.Value == "True" && failed.Message == "Job was active longer than specified deadline":
+		return certain(Removed, failed).likely().saying("job past deadline")
+	case failed.Value == "True" && failed.Message == "Job has reached the specified backoff limit":
+		return certain(Unknown, failed).open().saying("backoff limit")
 	case !has || e.of.startedAfter(t.fact):
 		return nil
 	case t.fact.Reason == "BackoffLimitExceeded":
@@ -167,6 +173,7 @@ func named(e *evidence) *ruling {
 		case cause == OutOfMemory && (f.ExitKnown && f.ExitCode != sigkill || f.Kind == incident.Row &&
 			e.survived() != nil): // what it lost was not its first process
 		case cause == Node && e.kills() > 0: // which the lost instance does not explain
+		case cause == Node && e.log.down[e.pod.Node] != nil: // which says more
 		case cause == Node && f.Reason == "ContainerStatusUnknown" && i < 2:
 			// an evicted pod has it, too (TerminatePod in pkg/kubelet/status/status_manager.go at
 			// v1.37.2)
@@ -344,6 +351,20 @@ func completed(e *evidence) *ruling {
 		return certain(Nothing, f, t.fact).likely().saying("completed sidecar")
 	}
 	return certain(Nothing, f).likely().saying("completed")
+}
+
+// inPart: kubectl writes NotReady if a container has completed while another runs and is ready
+// (printPod in pkg/printers/internalversion/printers.go at v1.37.2).
+func inPart(e *evidence) *ruling {
+	if e.row == nil || e.row.Reason != "NotReady" || e.from != nil && e.from != e.row {
+		return nil
+	}
+	r := certain(Waiting, e.row).saying("completed in part")
+	ready, all, _ := strings.Cut(e.row.Value, "/")
+	if r.what = ready + " of " + all; all == "2" {
+		r.detail = "No readiness probe of it fails now."
+	}
+	return r
 }
 
 // nodeNotReady: the newest event is that the node was not ready (the reason NodeNotReady in
@@ -724,8 +745,8 @@ func (e *evidence) suspects() (list []Cause) {
 // as many as its threshold, one period apart.
 func failing(e *evidence) *ruling {
 	f := e.killer
-	if f == nil {
-		return nil
+	if f == nil || f.probe == trace.Startup && e.unready != nil && after(e.unready.fact, f.fact) {
+		return nil // no readiness probe runs before the startup probe has succeeded
 	}
 	r := certain(Failing, f.fact).of(f.probe)
 	if p := e.probe(f.probe); p != nil && f.count == int(p.FailureThreshold) {
