@@ -134,7 +134,8 @@ var (
 	libraries = []string{
 		"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/utils", "github.com/rogpeppe/go-internal/diff",
 		"github.com/spf13/cobra", "github.com/spf13/pflag",
-		"go.yaml.in/yaml/v4", "sigs.k8s.io/json", "golang.org/x/term", "github.com/distribution/reference",
+		"go.yaml.in/yaml/v4", "sigs.k8s.io/json", "golang.org/x/term", "golang.org/x/text",
+		"github.com/distribution/reference",
 		"github.com/onsi/ginkgo/v2", "github.com/onsi/gomega", "github.com/google/go-cmp",
 	}
 	testLibraries = []string{

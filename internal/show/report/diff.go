@@ -95,10 +95,12 @@ type Diffs struct {
 	Some bool // there are others, which were not made
 }
 
-// scenarios returns the comparisons of each scenario, which differ in their seeds.
+// scenarios returns the comparisons of each scenario, which differ in their seeds. Runs without a
+// seed, such as those of variants, stand alone.
 func (all *Diffs) scenarios() (groups [][]*Diff) {
 	for i, d := range all.List {
-		if i == 0 || d.File != all.List[i-1].File || d.Line != all.List[i-1].Line {
+		if i == 0 || d.Seed == nil || all.List[i-1].Seed == nil || d.File != all.List[i-1].File ||
+			d.Line != all.List[i-1].Line {
 			groups = append(groups, nil)
 		}
 		groups[len(groups)-1] = append(groups[len(groups)-1], d)
