@@ -125,6 +125,9 @@ func (w *world) seePod(at virtual.Time, t watch.EventType, o *v1.Pod) {
 	if p.key == "" {
 		p.last = o
 		w.refuses(p)
+		for i := range o.Status.ContainerStatuses {
+			w.readNewLogs(p, &o.Status.ContainerStatuses[i])
+		}
 		return
 	}
 	if p.last == nil {
@@ -164,10 +167,7 @@ func (w *world) seePod(at virtual.Time, t watch.EventType, o *v1.Pod) {
 // before they could log it.
 func (w *world) seeContainer(at virtual.Time, p *pod, s *v1.ContainerStatus) {
 	c := p.container(s.Name)
-	if s.ContainerID != "" && !c.logs[s.ContainerID] {
-		c.logs[s.ContainerID] = true
-		go w.readLogs(p, s.Name, false)
-	}
+	w.readNewLogs(p, s)
 	for _, ended := range []struct {
 		*v1.ContainerStateTerminated
 		instance int
@@ -190,6 +190,15 @@ func (w *world) seeContainer(at virtual.Time, p *pod, s *v1.ContainerStatus) {
 				w.recordAt(min(at, latest), exit)
 			}
 		})
+	}
+}
+
+// readNewLogs reads the logs of an instance that is there for the first time. A request before that
+// can get the end of the logs at once.
+func (w *world) readNewLogs(p *pod, s *v1.ContainerStatus) {
+	if c := p.container(s.Name); s.ContainerID != "" && !c.logs[s.ContainerID] {
+		c.logs[s.ContainerID] = true
+		go w.readLogs(p, s.Name, false)
 	}
 }
 

@@ -308,13 +308,11 @@ func (w *world) AddService(s *v1.Service) error {
 		if err != nil {
 			return err
 		}
-		p := newPod("", client.Name)
-		w.pods[client.Name] = p
+		w.pods[client.Name] = newPod("", client.Name)
 		client.Namespace = w.namespace
 		if err := w.cluster.create(w.ctx, w.namespace, client); err != nil {
 			return w.failure("create Pod", client.Name, err)
 		}
-		go w.readLogs(p, manifest.ClientContainer, false)
 	}
 	return nil
 }
