@@ -343,7 +343,8 @@ func TestRequests(t *testing.T) {
 			s := newFakeServer(t)
 			s.onCreate = func(s *fakeServer, pod map[string]any) {
 				s.update(pod, func(p *v1.Pod) {
-					p.Status.ContainerStatuses = []v1.ContainerStatus{{Name: manifest.ClientContainer, ContainerID: "1"}}
+					p.Status.ContainerStatuses = []v1.ContainerStatus{
+						{Name: manifest.ClientContainer, ContainerID: "1"}}
 				})
 				for _, r := range test.tells {
 					s.line(pod, manifest.ClientContainer, r)
