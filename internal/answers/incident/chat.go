@@ -115,7 +115,7 @@ func (t *textReader) spokenEnd(line string, at Place) bool {
 		return true
 	}
 	lower := strings.ToLower(line)
-	oom := !glossary.MatchString(line) && asserted(line, oomKilled) != nil
+	oom := !aboutNoPod(line) && asserted(line, oomKilled) != nil
 	// of kubectl exec
 	if !oom && !strings.Contains(lower, "code") || t.program || strings.Contains(lower, "command terminated") {
 		return false
@@ -134,9 +134,13 @@ func (t *textReader) spokenEnd(line string, at Place) bool {
 	return (f.ExitKnown || f.Reason != "") && t.addEnd(f)
 }
 
-// glossary matches an item of a list, or of a table, that explains the word, and the last line of a
-// runner of CI, which tells nothing of a pod.
-var glossary = regexp.MustCompile("(?:Process completed|Job failed)\\b.*exit code|^[\\s|*#-]*[*`]*OOMKilled[*`]*\\s*(?:[:|–—-]|[A-Za-z])")
+var runnerEnd = pattern("runnerEnd")
+
+// aboutNoPod reports whether a line explains the word OOMKilled, or ends the log of a runner of CI.
+func aboutNoPod(line string) bool { return glossary.MatchString(line) || runnerEnd.MatchString(line) }
+
+// glossary matches an item of a list, or of a table, that explains the word.
+var glossary = regexp.MustCompile("^[\\s|*#-]*[*`]*OOMKilled[*`]*\\s*(?:[:|–—-]|[A-Za-z])")
 
 // ofContainers matches words of a line that is about a container.
 var ofContainers = regexp.MustCompile(`(?i)\b(?:containers?|pods?|kubelet|(?:last )?state|sigkill|sigterm|oom\w*)\b|CrashLoop`)

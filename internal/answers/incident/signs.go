@@ -71,7 +71,7 @@ func (t *textReader) sign(line string, at Place) bool {
 			func(hint string) bool { return strings.Contains(lower, hint) })
 		vague := strings.HasPrefix(name, "vague ") // it counts whatever the line says of it
 		switch {
-		case !hinted, glossary.MatchString(line), name == "ownExit log" && !t.program:
+		case !hinted, aboutNoPod(line), name == "ownExit log" && !t.program:
 		case vague && !t.comment && signs[i].Words.MatchString(line), !vague && asserted(line, signs[i].Words) != nil:
 			proves = name
 		}

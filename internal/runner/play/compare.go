@@ -192,7 +192,10 @@ func lostOf(service string, records []trace.Record, end virtual.Time) (sum float
 
 // compareLosses compares what is lost of the requests to each Service.
 func (c *Comparison) compareLosses(real *simulate.Result, runs [][]trace.Record, streams []traffic.Entry) {
-	for _, s := range streams {
+	for i, s := range streams {
+		if slices.ContainsFunc(streams[:i], func(o traffic.Entry) bool { return o.Service == s.Service }) {
+			continue
+		}
 		l := Loss{Service: s.Service, Lost: lostOf(s.Service, real.Records, real.End), Fewest: math.Inf(1)}
 		for _, records := range runs {
 			lost := lostOf(s.Service, records, real.End)

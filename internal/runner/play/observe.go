@@ -352,6 +352,9 @@ func (w *world) fromPlayer(p *pod, name string, number int, r trace.Record) {
 // fromClient adds what a client tells of its requests. It knows the pod that answered by its name
 // on the cluster.
 func (w *world) fromClient(r trace.Record) {
+	if r.Object == nil {
+		return // no client writes this
+	}
 	for i := range r.Object.Endpoints {
 		if p := w.pods[r.Object.Endpoints[i].Pod]; p != nil {
 			r.Object.Endpoints[i].Pod = p.key

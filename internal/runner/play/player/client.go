@@ -21,30 +21,22 @@ import (
 
 // sendRequests sends a stream of requests to an address until the process is killed.
 func sendRequests(e traffic.Entry, address string, now func() virtual.Time, log io.Writer) {
-	c := Clients{Entry: e, Dial: Dialer(address), Now: now, Write: func(r trace.Record) {
-		log.Write(append(trace.AppendJSON(nil, &r), '\n'))
-	}}
-	c.Send(nil)
+	s := sender{Entry: e, now: now, losses: map[string]*losses{},
+		dial:  func() (net.Conn, error) { return net.DialTimeout("tcp", address, patience) },
+		write: func(r trace.Record) { log.Write(append(trace.AppendJSON(nil, &r), '\n')) }}
+	s.send(nil)
 }
 
-// Dialer returns a function that opens a connection to an address.
-func Dialer(address string) func() (net.Conn, error) {
-	return func() (net.Conn, error) { return net.DialTimeout("tcp", address, patience) }
-}
-
-// Clients send a stream of requests, and write in the form of a trace what becomes of
-// them.
-type Clients struct {
+// sender sends a stream of requests, and writes in the form of a trace what becomes of them.
+type sender struct {
 	traffic.Entry
-	Dial  func() (net.Conn, error)
-	Now   func() virtual.Time
-	Write func(trace.Record)
+	dial  func() (net.Conn, error)
+	now   func() virtual.Time
+	write func(trace.Record)
 
 	mu       sync.Mutex
 	answered bool
 	losses   map[string]*losses // by reason
-	// Lost counts the requests that got no answer.
-	Lost int
 }
 
 // losses are requests that are lost soon after each other: when they were sent, and when the first
@@ -61,56 +53,54 @@ const (
 	longest = time.Second
 )
 
-// Send sends requests until stop is closed, and returns when the last one has ended. Clients with a
+// send sends requests until stop is closed, and returns when the last one has ended. Clients with a
 // connection of their own take turns; without connections, each request opens one.
-func (c *Clients) Send(stop <-chan struct{}) {
-	c.losses = map[string]*losses{}
-	clients := make([]client, max(1, c.Connections.Count))
-	tick := time.NewTicker(time.Duration(float64(time.Second) / c.Rate))
+func (s *sender) send(stop <-chan struct{}) {
+	clients := make([]client, max(1, s.Connections.Count))
+	tick := time.NewTicker(time.Duration(float64(time.Second) / s.Rate))
 	defer tick.Stop()
 	var requests sync.WaitGroup
 	for n := 0; ; n++ {
 		select {
 		case <-stop:
 			requests.Wait()
-			c.tell(virtual.Max)
+			s.tell(virtual.Max)
 			return
 		case <-tick.C:
 		}
-		began := c.Now()
-		c.tell(began)
+		began := s.now()
+		s.tell(began)
 		requests.Go(func() {
-			pod, err := clients[n%len(clients)].get(c.Dial, c.takes(n), c.Connections.Count > 0)
-			c.note(began, pod, err)
+			pod, err := clients[n%len(clients)].get(s.dial, s.takes(n), s.Connections.Count > 0)
+			s.note(began, pod, err)
 		})
 	}
 }
 
 // takes returns how long a request takes. The durations of successive requests are spread evenly.
-func (c *Clients) takes(n int) time.Duration {
+func (s *sender) takes(n int) time.Duration {
 	_, part := math.Modf(float64(n) * math.Phi)
-	return c.Least + time.Duration(part*float64(c.Most-c.Least))
+	return s.Least + time.Duration(part*float64(s.Most-s.Least))
 }
 
 // note counts a request that ended. The first answer shows that there is a target.
-func (c *Clients) note(began virtual.Time, pod string, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (s *sender) note(began virtual.Time, pod string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if err == nil {
-		if !c.answered {
-			c.answered = true
-			c.Write(trace.Record{T: began, Kind: trace.RoutesChanged, Reason: c.Router,
-				Object: &trace.Object{Name: "Service " + c.Service,
+		if !s.answered {
+			s.answered = true
+			s.write(trace.Record{T: began, Kind: trace.RoutesChanged, Reason: s.Router,
+				Object: &trace.Object{Name: "Service " + s.Service,
 					Endpoints: []trace.Endpoint{{Pod: pod, Ready: true, Serving: true}}}})
 		}
 		return
 	}
-	c.Lost++
-	now, reason := c.Now(), reasonOf(err)
-	l := c.losses[reason]
+	now, reason := s.now(), reasonOf(err)
+	l := s.losses[reason]
 	if l == nil {
 		l = &losses{from: began, first: now}
-		c.losses[reason] = l
+		s.losses[reason] = l
 	}
 	l.from, l.to, l.last = min(l.from, began), max(l.to, began), now
 	l.count++
@@ -128,21 +118,21 @@ func reasonOf(err error) string {
 }
 
 // tell writes the losses that are over or long.
-func (c *Clients) tell(now virtual.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, reason := range slices.Sorted(maps.Keys(c.losses)) {
-		l := c.losses[reason]
+func (s *sender) tell(now virtual.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, reason := range slices.Sorted(maps.Keys(s.losses)) {
+		l := s.losses[reason]
 		if now.Sub(l.last) < quiet && now.Sub(l.first) < longest {
 			continue
 		}
-		delete(c.losses, reason)
-		end := l.to.Add(time.Duration(float64(time.Second) / c.Rate))
-		of := trace.Object{Name: "Service " + c.Service}
-		of.Loss = &trace.Loss{Router: c.Router, Rate: c.Rate, One: 1, Of: 1}
-		c.Write(trace.Record{T: l.from, Kind: trace.LossStarted, Reason: reason, Object: &of})
+		delete(s.losses, reason)
+		end := l.to.Add(time.Duration(float64(time.Second) / s.Rate))
+		of := trace.Object{Name: "Service " + s.Service}
+		of.Loss = &trace.Loss{Router: s.Router, Rate: s.Rate, One: 1, Of: 1}
+		s.write(trace.Record{T: l.from, Kind: trace.LossStarted, Reason: reason, Object: &of})
 		of.Loss.Lost = float64(l.count)
-		c.Write(trace.Record{T: end, Kind: trace.LossEnded, Reason: reason, Took: end.Sub(l.from), Object: &of})
+		s.write(trace.Record{T: end, Kind: trace.LossEnded, Reason: reason, Took: end.Sub(l.from), Object: &of})
 	}
 }
 

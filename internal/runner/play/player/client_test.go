@@ -63,7 +63,7 @@ func TestRequests(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		connections traffic.Connections
-		lost        int
+		lost        float64
 		losses      [][2]time.Duration // from and to
 	}{
 		{"new connections", traffic.Connections{}, 10 + 5 + 10,
@@ -76,12 +76,13 @@ func TestRequests(t *testing.T) {
 			s := &service{listenOn: p.listen, untilExit: test.connections.UntilExit}
 			s.server.Handler = handler
 			var records []trace.Record
-			c := &Clients{Entry: traffic.Entry{Service: "default/web", Rate: 10, Least: 10e6, Most: 30e6,
-				Connections: test.connections}, Dial: p.dial,
-				Now:   func() virtual.Time { return virtual.At(time.Since(began)) },
-				Write: func(r trace.Record) { records = append(records, r) }}
+			c := &sender{losses: map[string]*losses{},
+				Entry: traffic.Entry{Service: "default/web", Rate: 10, Least: 10e6, Most: 30e6,
+					Connections: test.connections}, dial: p.dial,
+				now:   func() virtual.Time { return virtual.At(time.Since(began)) },
+				write: func(r trace.Record) { records = append(records, r) }}
 			stop, done := make(chan struct{}), make(chan struct{})
-			go func() { c.Send(stop); close(done) }()
+			go func() { c.send(stop); close(done) }()
 			set := func(after time.Duration, listens bool) {
 				time.Sleep(after)
 				s.listens = listens
@@ -101,17 +102,18 @@ func TestRequests(t *testing.T) {
 			<-done
 			s.server.Close()
 			var losses [][2]time.Duration
-			routes := 0
+			routes, lost := 0, 0.0
 			for _, r := range records {
 				switch r.Kind {
 				case trace.RoutesChanged:
 					routes++
 				case trace.LossEnded:
+					lost += r.Object.Loss.Lost
 					losses = append(losses, [2]time.Duration{r.T.Add(-r.Took).Offset(), r.T.Offset()})
 				}
 			}
-			if c.Lost != test.lost || routes != 1 || test.losses != nil && !slices.Equal(losses, test.losses) {
-				t.Errorf("%s: %d lost, %d routes, losses %s", test.name, c.Lost, routes, losses)
+			if lost != test.lost || routes != 1 || test.losses != nil && !slices.Equal(losses, test.losses) {
+				t.Errorf("%s: %v lost, %d routes, losses %s", test.name, lost, routes, losses)
 			}
 		})
 	}
