@@ -168,13 +168,3 @@ func (o *observer) Fraction(c choose.Choice) float64 {
 	o.keep(decision{choice: c})
 	return o.Chooser.Fraction(c)
 }
-
-// Choices returns the choices that come up in the run of a change, with its internal records.
-func (s *Subject) Choices(c Change) (*Run, []choose.Choice) {
-	r := s.run(c, runOptions{internal: true, decisions: true})
-	var list []choose.Choice
-	for i := range r.decisions {
-		list = append(list, r.decisions[i].choice)
-	}
-	return r, list
-}
