@@ -19,7 +19,6 @@ import (
 	"strings"
 	"time"
 
-	"probesim.dev/internal/answers/invariants"
 	"probesim.dev/sim/virtual"
 	"probesim.dev/trace"
 )
@@ -104,7 +103,7 @@ type task struct {
 // New makes the canonical run and lists the tasks. The error says that the options are invalid, or
 // why the canonical run ended early.
 func New(ctx context.Context, s Subject, o Options) (*Explorer, error) {
-	if err := errors.Join(o.Validate(), invariants.Options{Off: s.Off}.Validate()); err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	o = o.withDefaults()

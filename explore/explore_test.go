@@ -245,12 +245,6 @@ func TestInvalidOptions(t *testing.T) {
 			t.Errorf("the error is %v, want also %q", err, want)
 		}
 	}
-	s := subject(t, race)
-	s.Off = []string{"nothing"}
-	if _, err := explore.New(context.Background(), s, explore.Options{}); err == nil ||
-		!strings.Contains(err.Error(), `no invariant "nothing"`) {
-		t.Errorf("the error is %v", err)
-	}
 }
 
 // The text for a terminal has no line of more than 80 columns, and names the command that replays a

@@ -29,7 +29,6 @@ type Result struct {
 	Deviations int            `json:"deviations"`
 	MaxRuns    int            `json:"maxRuns"`
 	Seeds      int            `json:"seeds"`
-	Off        []string       `json:"off,omitempty"`
 	JudgeAll   bool           `json:"judgeAll,omitempty"`
 	// Unjudged says that the scenario has no expectation that applies to the version.
 	Unjudged bool `json:"unjudged,omitempty"`
@@ -163,7 +162,7 @@ func newResult(e *Explorer) Result {
 	r := Result{
 		Scenario: plan.Scenario.Metadata.Name, Kubernetes: plan.Version, Shard: e.options.Shard,
 		Shards:     e.options.Shards,
-		Deviations: e.options.Deviations, MaxRuns: e.options.Runs, Seeds: e.options.Seeds, Off: e.subject.Off,
+		Deviations: e.options.Deviations, MaxRuns: e.options.Runs, Seeds: e.options.Seeds,
 		JudgeAll:  e.subject.JudgeAll,
 		Canonical: e.canonical.Hash(), Unjudged: !slices.ContainsFunc(e.canonical.Results,
 			func(r expect.Result) bool { return r.Outcome != report.Skipped }),
@@ -405,6 +404,6 @@ func (r *Result) sameExploration(s *Result) bool {
 	samePolicy := func(p, q PolicyResult) bool { return p.Policy == q.Policy && p.Cut == q.Cut }
 	return r.Scenario == s.Scenario && r.Kubernetes == s.Kubernetes && r.Shards == s.Shards &&
 		r.Deviations == s.Deviations && r.MaxRuns == s.MaxRuns &&
-		r.Seeds == s.Seeds && slices.Equal(r.Off, s.Off) && r.JudgeAll == s.JudgeAll && r.Canonical == s.Canonical &&
+		r.Seeds == s.Seeds && r.JudgeAll == s.JudgeAll && r.Canonical == s.Canonical &&
 		slices.EqualFunc(r.Policies, s.Policies, samePolicy)
 }

@@ -24,7 +24,6 @@ import (
 // Subject is what is explored: the plan of a scenario, without a seed.
 type Subject struct {
 	Plan *scenarios.Plan
-	Off  []string // invariants that are not checked
 	// JudgeAll judges the expectations also in runs with faults and moved times.
 	JudgeAll bool
 	// Limits of a run. Zero: a thousandth of the limits of a run of a command, which is enough for
@@ -111,7 +110,7 @@ func (s *Subject) run(c Change, o runOptions) (r *Run) {
 		return r
 	}
 	r.Violations = invariants.Check(r.pods, r.Records,
-		invariants.Options{Off: s.Off, End: virtual.At(plan.Duration), Uptime: plan.Uptime})
+		invariants.Options{End: virtual.At(plan.Duration), Uptime: plan.Uptime})
 	r.History, r.times = historyOf(r)
 	return r
 }
@@ -167,14 +166,4 @@ func (o *observer) Next(candidates []choose.Choice) int {
 func (o *observer) Fraction(c choose.Choice) float64 {
 	o.keep(decision{choice: c})
 	return o.Chooser.Fraction(c)
-}
-
-// Choices returns the choices that come up in the run of a change, with its internal records.
-func (s *Subject) Choices(c Change) (*Run, []choose.Choice) {
-	r := s.run(c, runOptions{internal: true, decisions: true})
-	var list []choose.Choice
-	for i := range r.decisions {
-		list = append(list, r.decisions[i].choice)
-	}
-	return r, list
 }

@@ -27,7 +27,6 @@ type Witness struct {
 	Kubernetes string        `json:"kubernetes"` // version of Kubernetes
 	Uptime     time.Duration `json:"uptime"`     // age of the kubelet at t=0, in nanoseconds
 	Change     Change        `json:"change"`
-	Off        []string      `json:"off,omitempty"` // invariants that were not checked
 	JudgeAll   bool          `json:"judgeAll,omitempty"`
 	Outcome    string        `json:"outcome"`  // the ID of the history
 	Findings   []string      `json:"findings"` // failed expectations, and broken invariants
@@ -51,8 +50,7 @@ func (s *Subject) Witness(c Change, data []byte) (*Witness, error) {
 		APIVersion: format.APIVersion, Kind: witnessKind, File: s.Plan.Scenario.Path(),
 		FileHash: hex.EncodeToString(sum[:]),
 		Scenario: s.Plan.Scenario.Metadata.Name, Kubernetes: s.Plan.Version, Uptime: r.plan.Uptime, Change: c,
-		Off: s.Off, JudgeAll: s.JudgeAll,
-		Outcome: r.History.ID(), Findings: r.History.Findings(), TraceHash: r.Hash(),
+		JudgeAll: s.JudgeAll, Outcome: r.History.ID(), Findings: r.History.Findings(), TraceHash: r.Hash(),
 	}, nil
 }
 
@@ -163,7 +161,7 @@ func (c *Change) check(f strict.JSONFile, path string) error {
 func (w *Witness) Subject(all []*scenarios.Scenario) (*Subject, error) {
 	for _, s := range all {
 		if s.Metadata.Name == w.Scenario {
-			return &Subject{Plan: s.Plan(w.Kubernetes, nil), Off: w.Off, JudgeAll: w.JudgeAll}, nil
+			return &Subject{Plan: s.Plan(w.Kubernetes, nil), JudgeAll: w.JudgeAll}, nil
 		}
 	}
 	return nil, w.Errorf("scenario", "%s has no scenario %q", w.File, w.Scenario)

@@ -24,9 +24,8 @@ import (
 // explore'.
 type ExploreOptions struct {
 	explore.Options
-	Kubernetes string   // a version such as v1.36; empty: the newest of the scenario
-	Off        []string // invariants that are not checked
-	JudgeAll   bool     // judge the expectations in all runs
+	Kubernetes string // a version such as v1.36; empty: the newest of the scenario
+	JudgeAll   bool   // judge the expectations in all runs
 	// Witnesses is the directory for the witnesses of failures, relative to the suite. Empty:
 	// witnesses.
 	Witnesses string
@@ -88,7 +87,7 @@ func exploreScenario(ctx context.Context, path, name string, o ExploreOptions) (
 	if err != nil {
 		return nil, err
 	}
-	e := &Exploration{subject: explore.Subject{Plan: all[i].Plan(version, nil), Off: o.Off, JudgeAll: o.JudgeAll},
+	e := &Exploration{subject: explore.Subject{Plan: all[i].Plan(version, nil), JudgeAll: o.JudgeAll},
 		file: data, witnesses: o.Witnesses}
 	if e.witnesses == "" {
 		e.witnesses = "witnesses"

@@ -19,7 +19,7 @@ import (
 var completions = map[string]cobra.CompletionFunc{
 	"run": completeScenario, "filename": completeFiles, "output": completeFiles, "measured": completeFiles,
 	"router": fixed(router.Names()), "change": fixed([]string{"restart", "undo", "scale="}),
-	"policy": fixed(explore.Policies()), "off": fixed(invariantNames()), "explain": fixed(findingIDs()),
+	"policy": fixed(explore.Policies()), "explain": fixed(findingIDs()),
 }
 
 // fixed completes one of some words.

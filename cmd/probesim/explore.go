@@ -35,7 +35,6 @@ type exploreOptions struct {
 	runOptions
 	search   explore.Options
 	limit    time.Duration
-	off      []string
 	judgeAll bool
 	witness  string
 	all      bool
@@ -60,7 +59,6 @@ func newExplore() *cobra.Command {
 		"Maximum `number` of choices in a run, besides jitters, that are not the canonical ones: 1 or 2",
 		between(1, 2))
 	addFlag(cmd, &o.search.Seeds, "seeds", "100", "`Number` of seeds of the policy seeds", between(1, noMost))
-	flags.StringSliceVar(&o.off, "off", nil, "`Invariants` not to check")
 	flags.BoolVar(&o.judgeAll, "judge-all", false, "Judge the expectations in all runs.")
 	addFlag(cmd, &o.search, "shard", "", "Do one part of the search, as `I/N`: part I, from 0, of N. merge joins the "+
 		"JSON of the parts.", o.parseShard)
@@ -148,14 +146,6 @@ func writeItem(b *strings.Builder, column int, name, text string) {
 	fmt.Fprintf(b, "  %-*s%s\n", column-2, name, wrapped)
 }
 
-func invariantNames() []string {
-	var names []string
-	for _, i := range invariants.All() {
-		names = append(names, i.Name)
-	}
-	return names
-}
-
 // exploration is a scenario with a version to explore.
 type exploration struct {
 	subject explore.Subject
@@ -163,7 +153,7 @@ type exploration struct {
 }
 
 func (o *exploreOptions) exploreFiles(cmd *cobra.Command, paths []string) error {
-	if err := errors.Join(o.search.Validate(), invariants.Options{Off: o.off}.Validate()); err != nil {
+	if err := o.search.Validate(); err != nil {
 		return usageError{err}
 	}
 	if err := o.checkIgnored(cmd); err != nil {
@@ -283,7 +273,7 @@ func (o *exploreOptions) explorations(cmd *cobra.Command, paths []string) ([]exp
 			versions = []string{runner.Newest(scenario)}
 		}
 		for _, version := range versions {
-			subject := explore.Subject{Plan: scenario.Plan(version, nil), Off: o.off, JudgeAll: o.judgeAll}
+			subject := explore.Subject{Plan: scenario.Plan(version, nil), JudgeAll: o.judgeAll}
 			list = append(list, exploration{subject, texts[scenario.File]})
 		}
 	}

@@ -5,7 +5,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"os/signal"
 	"slices"
 	"strconv"
@@ -33,15 +32,9 @@ type liveOptions struct {
 	live.Options
 	output    string
 	container string
-	signal    string
-	slower    float64
 	logs      bool
 	yes       bool
 }
-
-// signals are those that live can send.
-var signals = map[string]syscall.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": syscall.SIGINT,
-	"SIGQUIT": syscall.SIGQUIT, "SIGHUP": syscall.SIGHUP}
 
 func newLive() *cobra.Command {
 	o := liveOptions{Options: live.Options{Ports: map[int32]int{}}}
@@ -61,11 +54,6 @@ func newLive() *cobra.Command {
 		"80=8080. You can repeat this flag.", o.parsePort)
 	addFlag(cmd, &o.Runs, "runs", "10", "How often to start and stop the program, a `number` from 1 to 1000.",
 		between(1, 1000))
-	names := slices.Sorted(maps.Keys(signals))
-	addFlag(cmd, &o.signal, "signal", "SIGTERM", "The `signal` that stops the program: "+either(names)+".",
-		func(text string) (string, error) { return oneOf(names)(strings.ToUpper(text)) }).words = names
-	addFlag(cmd, &o.slower, "slower", "1", "How many `times` slower a node is: widens the printed times, not those "+
-		"that are measured.", parseTimes)
 	addFlag(cmd, &o.Within, "within", "1m", "The longest `time` to wait for a start, up to 1h.", parseWait)
 	flags.BoolVar(&o.logs, "logs", false, "Write what the program prints to stderr.")
 	return cmd
@@ -92,24 +80,15 @@ func parseWait(text string) (time.Duration, error) {
 	return d, err
 }
 
-// parseTimes reads a factor.
-func parseTimes(text string) (float64, error) {
-	n, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(n >= 1 && n <= 100) {
-		err = errors.New("must be from 1 to 100")
-	}
-	return n, err
-}
-
 const liveHelp = `Measure how long a program takes to start and to stop on this machine, without a
 container. live starts the program several times, probes it as the container in
-the manifest is probed, runs the preStop hook, and sends the signal while a
-client sends requests. MANIFEST is a file, or - for stdin.
+the manifest is probed, runs the preStop hook, and sends SIGTERM while a client
+sends requests. MANIFEST is a file, or - for stdin.
 
 It prints how long the start took, how long the exit, whether the program
 refuses requests before it exits, and what to pass on: flags of probesim check
 and lines of a scenario. Times are real, so they differ from run to run, and a
-node in use is slower: --slower 3 multiplies the greatest ones.
+node in use is slower.
 
 Probes and hooks with a command run on this machine, in the current directory,
 and only with --yes. Without it, live lists them. Ctrl-C ends all processes.
@@ -123,13 +102,10 @@ const liveExamples = `  # How long does the server of a Deployment take to start
   probesim live deployment.yaml -- ./server --port 8080
 
   # The container listens on 80, the program here on 8080
-  probesim live pod.yaml --container app --port 80=8080 -- python3 server.py
-
-  # A node is three times slower
-  probesim live deployment.yaml --slower 3 -- java -jar app.jar`
+  probesim live pod.yaml --container app --port 80=8080 -- python3 server.py`
 
 func (o *liveOptions) measure(cmd *cobra.Command, args []string) error {
-	o.Command, o.Signal = args[1:], signals[o.signal]
+	o.Command = args[1:]
 	if o.logs {
 		o.Stderr = terminal.Safe(cmd.ErrOrStderr())
 	}
@@ -204,22 +180,19 @@ func (o *liveOptions) write(cmd *cobra.Command, container string, runs []live.Ru
 	for _, r := range runs {
 		starts, stops = append(starts, r.Start), append(stops, r.Stop)
 	}
-	greatest := func(list []time.Duration) value.Seconds {
-		return value.Seconds(float64(slices.Max(list)) * o.slower)
-	}
-	m := measured{container, value.Seconds(slices.Min(starts)), greatest(starts), value.Seconds(slices.Min(stops)),
-		greatest(stops), runs}
+	m := measured{container, value.Seconds(slices.Min(starts)), value.Seconds(slices.Max(starts)),
+		value.Seconds(slices.Min(stops)), value.Seconds(slices.Max(stops)), runs}
 	w := cmd.OutOrStdout()
 	if o.output == "json" {
 		return printable.WriteJSON(w, m)
 	}
 	d := document.New("")
-	o.text(&d.Body, m)
+	m.text(&d.Body)
 	return d.Write(w, "text", terminal.Options(w))
 }
 
 // text writes the answer, and what to pass on.
-func (o *liveOptions) text(t *document.Body, m measured) {
+func (m *measured) text(t *document.Body) {
 	codes, killed, ended, asked, refusing, broken := []string{}, 0, 0, 0, 0, 0
 	first := value.Seconds(0)
 	for _, r := range m.Runs {
@@ -228,7 +201,7 @@ func (o *liveOptions) text(t *document.Body, m measured) {
 		}
 		if r.Killed {
 			killed++
-		} else if r.ExitCode == 128+int(signals[o.signal]) {
+		} else if r.ExitCode == 128+int(syscall.SIGTERM) {
 			ended++
 		}
 		asked += r.Answered + r.Refused + r.Broken
@@ -238,10 +211,9 @@ func (o *liveOptions) text(t *document.Body, m measured) {
 	}
 	slices.Sort(codes)
 	n := len(m.Runs)
-	ends := fmt.Sprintf("exits %s after %s", fromTo(m.Stop, m.LongStop), o.signal)
+	ends := fmt.Sprintf("exits %s after SIGTERM", fromTo(m.Stop, m.LongStop))
 	if killed > 0 {
-		ends = fmt.Sprintf("does not exit within the grace period after %s (%d of %d runs)", o.signal,
-			killed, n)
+		ends = fmt.Sprintf("does not exit within the grace period after SIGTERM (%d of %d runs)", killed, n)
 	}
 	t.Lead(fmt.Sprintf("%s starts in %s, and %s.", m.Container, fromTo(m.Start, m.LongStart), ends),
 		fmt.Sprintf("Measured in %s on this machine: a node is slower.", printable.Count(n, "run")))
@@ -249,7 +221,7 @@ func (o *liveOptions) text(t *document.Body, m measured) {
 	switch {
 	case ended == n:
 		refusing = 0
-		t.Note(document.Warn, o.signal+" ends it at once, since it has no handler: requests that it is answering "+
+		t.Note(document.Warn, "SIGTERM ends it at once, since it has no handler: requests that it is answering "+
 			"break off. As the first process of a container, it can ignore the signal instead, until the grace "+
 			"period ends.")
 	case asked == 0:

@@ -90,8 +90,7 @@ var commands = []struct {
 	{"Are my settings enough?", []func() *cobra.Command{newCheck, newTune, newCompare, newRollout}},
 	{"What happens if my program does this?", []func() *cobra.Command{newInit, newRun, newWhy, newDiff, newExplain,
 		newSchema}},
-	{"In which order of events does it fail?", []func() *cobra.Command{newExplore, newReplay, newShrink, newMerge,
-		newCoverage}},
+	{"In which order of events does it fail?", []func() *cobra.Command{newExplore, newReplay, newShrink, newMerge}},
 }
 
 func newRoot(stdout, stderr io.Writer) *cobra.Command {

@@ -100,7 +100,7 @@ func (o *exploreOptions) writeMerged(cmd *cobra.Command, results []*explore.Resu
 			if k < 0 {
 				return fmt.Errorf("%s has no scenario %q", printable.Text(o.file), r.Scenario)
 			}
-			e.subject = explore.Subject{Plan: all[k].Plan(r.Kubernetes, nil), Off: r.Off, JudgeAll: r.JudgeAll}
+			e.subject = explore.Subject{Plan: all[k].Plan(r.Kubernetes, nil), JudgeAll: r.JudgeAll}
 			e.data = text.Data
 		}
 		if err := o.writeText(cmd, e, r); err != nil {

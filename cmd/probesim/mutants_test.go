@@ -45,7 +45,6 @@ var mutantCommands = map[string][]string{
 		"run @ -o html --seed 1", "run @ -o perfetto --seed 1", "run @ -o github", "run @ --from 1s --until 30s",
 		"run @ --update -o lines", "run @ --keep-going",
 		"why @ -o json", "why @ --ready", "why @ --at 9s", "why @ --restart any", "diff @ -o lines", "diff @ -o json",
-		"coverage @", "coverage @ -o json",
 		"explore @ --runs 12", "explore @ --runs 12 -o json", "explore @ --runs 8 -o html",
 		"replay witness.json --file @", "shrink witness.json --file @ --time 200ms",
 		"merge result.json --witness w --file @", "compare pod.yaml pod.yaml -f @", "check @", "init -f @",

@@ -145,7 +145,7 @@ func writeShrunkWitness(cmd *cobra.Command, o *shrinkOptions, name string, small
 	if err != nil {
 		return err
 	}
-	s := explore.Subject{Plan: all[0].Plan(from.Kubernetes, nil), Off: from.Off, JudgeAll: true}
+	s := explore.Subject{Plan: all[0].Plan(from.Kubernetes, nil), JudgeAll: true}
 	w, err := s.Witness(small.Change, small.File)
 	if err != nil {
 		return err

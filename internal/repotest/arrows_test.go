@@ -49,7 +49,7 @@ var layers = [][]string{
 	{"internal/answers/check/render"},
 	{"internal/answers/compare", "internal/answers/tune", "internal/answers/incident/verdict"},
 	{"internal/answers/incident/scenario", "internal/answers/incident/verdict/render"},
-	{"internal/answers/coverage", "internal/answers/invariants", "internal/answers/shrink"},
+	{"internal/answers/invariants", "internal/answers/shrink"},
 	{"probetest"},
 	{"explore", "internal/proof"},
 	{"internal/runner"},

@@ -94,33 +94,15 @@ type Violation struct {
 
 // Options configure Check.
 type Options struct {
-	Off    []string      // names of the invariants that are not checked
 	End    virtual.Time  // the end of the run
 	Uptime time.Duration // age of the kubelet at t=0
-}
-
-// Validate returns an error if Off has a name that no invariant has.
-func (o Options) Validate() error {
-	var names []string
-	for _, i := range All() {
-		names = append(names, i.Name)
-	}
-	for _, off := range o.Off {
-		if !slices.Contains(names, off) {
-			return fmt.Errorf("there is no invariant %q: the invariants are %s", off, strings.Join(names, ", "))
-		}
-	}
-	return nil
 }
 
 // Check returns the violations in the records of a run, in order: the first one of each class. The
 // pods have their defaults set.
 func Check(pods []*v1.Pod, records []trace.Record, o Options) []Violation {
 	c := &checker{node: node{since: virtual.At(-o.Uptime), epoch: virtual.At(-o.Uptime)}, pods: map[string]*pod{},
-		off: map[string]bool{}, seen: map[class]bool{}}
-	for _, name := range o.Off {
-		c.off[name] = true
-	}
+		seen: map[class]bool{}}
 	for _, p := range pods {
 		key := p.Namespace + "/" + p.Name
 		if c.pods[key] == nil {
@@ -158,7 +140,7 @@ func (c *checker) broken(r *trace.Record, container, invariant, what string, kno
 	v := Violation{Invariant: invariant, Case: what, Known: known, Pod: r.Pod, Container: container, T: r.T,
 		Step: r.Step}
 	class := class{invariant, what, r.Pod, container}
-	if c.off[invariant] || c.seen[class] {
+	if c.seen[class] {
 		return
 	}
 	c.seen[class] = true

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -30,7 +31,6 @@ type Options struct {
 	// the same
 	Ports    map[int32]int
 	Runs     int
-	Signal   os.Signal     // that stops the program
 	Within   time.Duration // the longest start
 	Stderr   io.Writer     // of the program; nil: it is lost
 	Progress func(done int)
@@ -152,7 +152,7 @@ func (o *Options) run(ctx context.Context, asked *target, probe *v1.Probe) (*Run
 		return nil, err
 	}
 	signalled := time.Now()
-	if err := p.Process.Signal(o.Signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return nil, fmt.Errorf("the signal cannot be sent: %w", err)
 	}
 	select {

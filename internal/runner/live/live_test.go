@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -60,7 +59,7 @@ func options(t *testing.T, server, fields string) Options {
 	}
 	pod := &v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{c}, TerminationGracePeriodSeconds: new(int64(20))}}
 	return Options{Within: time.Minute, Command: []string{filepath.Join(servers, server)}, Pod: pod, Container: &c,
-		Ports: map[int32]int{8080: port}, Runs: 2, Signal: syscall.SIGTERM}
+		Ports: map[int32]int{8080: port}, Runs: 2}
 }
 
 const ready = "readinessProbe: {httpGet: {path: /, port: web}, timeoutSeconds: 5}"
