@@ -314,8 +314,8 @@ func (t *textReader) statusRow(line string, before []word, m []string, at Place)
 		switch {
 		case w.text[0] == '+' && isAge(w.text[1:]):
 			f.ages[0] = parseAge(w.text[1:])
-		case (isName(w.text) || isElided(w.text)) && strings.ContainsAny(w.text, lower):
-			names = append(names, w.text)
+		case (isName(strings.TrimSuffix(w.text, ":")) || isElided(w.text)) && strings.ContainsAny(w.text, lower):
+			names = append(names, strings.TrimSuffix(w.text, ":"))
 		case slash && isPodKind(kind):
 			names = append(names, name)
 		}

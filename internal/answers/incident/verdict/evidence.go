@@ -170,6 +170,10 @@ func (e *evidence) finish() {
 		e.state, e.from = strings.TrimPrefix(e.row.Reason, "Init:"), e.row
 	}
 	e.ready = cmp.Or(e.ready, e.readyInRows())
+	if e.ready == "true" && e.from == e.row && e.row != nil && e.row.Count == 0 { // before, init containers did
+		e.restarts = 0
+		e.rows = []*incident.Fact{e.row}
+	}
 }
 
 func (e *evidence) setSpec() {
@@ -332,6 +336,11 @@ func life(end *incident.Fact) *Span {
 func (e *evidence) ran() bool {
 	return e.count("Started") > 0 || e.running() || len(e.failures) > 0 || e.kills() > 0 || e.restarts > 0 ||
 		slices.ContainsFunc(e.ends, func(f *incident.Fact) bool { return causeOf[f.Reason] != CannotStart })
+}
+
+// readySince reports whether a row below an event in its text shows that the container is ready.
+func (e *evidence) readySince(f *incident.Fact) bool {
+	return e.ready == "true" && e.row != nil && e.row.File == f.File && e.row.Line > f.Line
 }
 
 // restarted reports whether the container has restarted, or waits for a restart.

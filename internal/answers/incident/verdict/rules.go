@@ -272,7 +272,8 @@ func cannotStart(e *evidence) *ruling {
 		t, has := e.events[cause]
 		// it is about a container that the events do not name
 		others := e == e.of && len(e.pod.Containers()) > 1 && cause == Image
-		if has && (!e.ran() || others || started != nil && after(t.fact, started) && cause != CannotStart) {
+		again := others || started != nil && after(t.fact, started) && cause != CannotStart
+		if has && !e.readySince(t.fact) && (!e.ran() || again) {
 			return certain(cause, t.fact)
 		}
 	}
@@ -282,7 +283,7 @@ func cannotStart(e *evidence) *ruling {
 	for _, cause := range []Cause{Volume, Sandbox, Unschedulable} {
 		t, has := e.events[cause]
 		before := func(f *incident.Fact) bool { return !after(t.fact, f) || e.ready != "" || e.from != nil }
-		if e == e.of && has && !slices.ContainsFunc(ran, before) && (cause != Unschedulable ||
+		if e == e.of && has && !e.readySince(t.fact) && !slices.ContainsFunc(ran, before) && (cause != Unschedulable ||
 			e.count("Scheduled") == 0) {
 			r := certain(cause, t.fact).fromLog()
 			if len(ran) > 0 {
@@ -689,6 +690,10 @@ func restarted(e *evidence) *ruling {
 	if len(own.proof) == 0 {
 		own = certain(OwnExit, cmp.Or(e.from, e.counted(), e.events["Started"].fact))
 	}
+	if i := slices.IndexFunc(e.rows, func(f *incident.Fact) bool { return f.Reason == "Completed" }); i >= 0 &&
+		!e.exits && !slices.ContainsFunc(e.rows, crashed) {
+		return certain(OwnExit, e.rows[i]).likely().saying("completed again")
+	}
 	mayBeKilled := e.signalled || e.exits && !e.whole && e.life != nil && e.earliest() != bounds.Never
 	switch {
 	case mayBeKilled:
@@ -764,6 +769,8 @@ func failing(e *evidence) *ruling {
 	case e.overSince(f) && (e.ready == "true" || f.probe == trace.Startup && e.started == "true"):
 		r.cause = Nothing
 		return r
+	case e.overSince(f) && e.ready == "false" && e.unready != nil:
+		return nil // the readiness probe fails now
 	case e.overSince(f):
 		return r.open(Nothing).saying("failed before")
 	}
@@ -1007,7 +1014,7 @@ func waits(e *evidence) *ruling {
 		return certain(OwnExit, e.from).likely()
 	case e.state == "Failed":
 		return certain(Unknown, e.from).open().saying("bare unknown")
-	case e.count("Pulling") > e.count("Pulled") && e.count("Created") == 0 && !e.restarted():
+	case e.count("Pulling") > e.count("Pulled") && e.count("Created") == 0 && !e.restarted() && e.ready != "true":
 		return certain(Waiting, e.events["Pulling"].fact).likely().saying("pulls")
 	case e.from != nil && (e.state == "ContainerCreating" ||
 		e.state == "PodInitializing" || e.state == "Pending"):

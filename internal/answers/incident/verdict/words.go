@@ -77,7 +77,9 @@ func write(e *evidence, r *ruling) Verdict {
 		r.proof = append(r.proof, w.failure.fact)
 	}
 	for _, f := range r.proof {
-		v.Evidence = append(v.Evidence, Evidence{f.Place, lineOf(f)})
+		if at := (Evidence{f.Place, lineOf(f)}); !slices.Contains(v.Evidence, at) {
+			v.Evidence = append(v.Evidence, at)
+		}
 	}
 	if v.Cause == LivenessProbe || v.Cause == StartupProbe {
 		e.tuneNext(&v)
@@ -418,7 +420,7 @@ func (e *evidence) means(f *failure) phrase {
 
 // What the output of a failed probe names.
 var (
-	localHost = regexp.MustCompile(`^Get "?https?://(localhost|127\.0\.0\.1|\[::1\])\b`)
+	localHost = regexp.MustCompile(`^Get ["“<]*https?://(localhost|127\.0\.0\.1|\[::1\])\b`)
 	pathIn    = regexp.MustCompile(`Get "?https?://[^/\s"]*(/[^\s"]*)`)
 	portIn    = regexp.MustCompile(`(?:dial tcp \S*|Get "?https?://[^/\s"]*|service "[^"]*):(\d+)\b|\bport (\d+)\b`)
 	statusIn  = regexp.MustCompile(status + `(\d{3})`)
