@@ -232,6 +232,9 @@ func (r *Recording) WaitsFor() (namespace, name string) {
 		if m := inNamespace.FindStringSubmatch(u.Text); m != nil {
 			namespace = m[1]
 		}
+		if strings.HasSuffix(u.Text, "successfully rolled out") {
+			continue
+		}
 		for _, m := range waitedFor.FindAllStringSubmatch(u.Text, 10) {
 			if name == "" && strings.ContainsAny(m[2], lower) && (m[1] != "" || strings.ContainsAny(m[0], `"/:=`)) {
 				namespace, name = cmp.Or(m[1], namespace), m[2]

@@ -102,7 +102,7 @@ func collect(p *incident.Pod, log kubeletLog) (list []*evidence) {
 	}
 	admission.Default(object)
 	names := p.Containers()
-	if len(names) != 1 {
+	if len(names) != 1 || len(object.Spec.Containers) > 1 && podutil.Find(object, "") != nil { // whose name is cut off
 		names = append(slices.Clone(names), "")
 	}
 	of := map[string]*evidence{}
