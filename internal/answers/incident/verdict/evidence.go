@@ -216,8 +216,11 @@ func (e *evidence) add(f *incident.Fact) {
 		e.conditions[f.Reason] = f
 	case incident.Event, incident.Log, incident.ProbeRun:
 		if u := f.Unhealthy(); u.Probe != "" {
-			e.failures = append(e.failures,
-				failure{u.Probe, u.Result, classify(u.Output), u.Output, max(f.Count, 1), f})
+			class := classify(u.Output)
+			if strings.HasSuffix(f.Message, " probe failed") { // a person left the output out
+				class = ""
+			}
+			e.failures = append(e.failures, failure{u.Probe, u.Result, class, u.Output, max(f.Count, 1), f})
 			return
 		}
 		e.objects = e.objects || f.Source == incident.FromEvent
