@@ -689,7 +689,8 @@ func restarted(e *evidence) *ruling {
 	if len(own.proof) == 0 {
 		own = certain(OwnExit, cmp.Or(e.from, e.counted(), e.events["Started"].fact))
 	}
-	mayBeKilled := e.signalled || e.exits && !e.whole && e.life != nil && e.earliest() != bounds.Never || e.askedToStop()
+	mayBeKilled := e.signalled || e.askedToStop() ||
+		e.exits && !e.whole && e.life != nil && e.earliest() != bounds.Never
 	switch {
 	case mayBeKilled:
 	case e.exits, e.whole, e.unready != nil && e.unready.dead(), len(e.failures) > 0 && e.unready == nil,
@@ -699,8 +700,9 @@ func restarted(e *evidence) *ruling {
 	return own.open(e.suspects()...)
 }
 
-// askedToStop reports whether the end can be that of a program that was asked to stop, and the text is
-// cut off before the probes: it ends with 0, or with 2 if it is written in Go and does not handle SIGTERM.
+// askedToStop reports whether the end can be that of a program that was asked to stop, and the text
+// is cut off before the probes. It ends with 0, or with 2 if it is written in Go and does not handle
+// SIGTERM.
 func (e *evidence) askedToStop() bool {
 	shown := e.complete || e.init || slices.Contains(e.pod.Described, e.name) || e.killer != nil
 	return e.exits && !shown && (e.end.ExitCode == 0 || e.end.ExitCode == 2) && e.restarted() &&
