@@ -102,7 +102,7 @@ func collect(p *incident.Pod, log kubeletLog) (list []*evidence) {
 	}
 	admission.Default(object)
 	names := p.Containers()
-	if len(names) != 1 {
+	if len(names) != 1 || len(object.Spec.Containers) > 1 && podutil.Find(object, "") != nil { // whose name is cut off
 		names = append(slices.Clone(names), "")
 	}
 	of := map[string]*evidence{}
@@ -220,8 +220,11 @@ func (e *evidence) add(f *incident.Fact) {
 		e.conditions[f.Reason] = f
 	case incident.Event, incident.Log, incident.ProbeRun:
 		if u := f.Unhealthy(); u.Probe != "" {
-			e.failures = append(e.failures,
-				failure{u.Probe, u.Result, classify(u.Output), u.Output, max(f.Count, 1), f})
+			class := classify(u.Output)
+			if strings.HasSuffix(f.Message, " probe failed") { // a person left the output out
+				class = ""
+			}
+			e.failures = append(e.failures, failure{u.Probe, u.Result, class, u.Output, max(f.Count, 1), f})
 			return
 		}
 		e.objects = e.objects || f.Source == incident.FromEvent

@@ -694,7 +694,8 @@ func restarted(e *evidence) *ruling {
 		!e.exits && !slices.ContainsFunc(e.rows, crashed) {
 		return certain(OwnExit, e.rows[i]).likely().saying("completed again")
 	}
-	mayBeKilled := e.signalled || e.exits && !e.whole && e.life != nil && e.earliest() != bounds.Never
+	mayBeKilled := e.signalled || e.askedToStop() ||
+		e.exits && !e.whole && e.life != nil && e.earliest() != bounds.Never
 	switch {
 	case mayBeKilled:
 	case e.exits, e.whole, e.unready != nil && e.unready.dead(), len(e.failures) > 0 && e.unready == nil,
@@ -702,6 +703,15 @@ func restarted(e *evidence) *ruling {
 		return own.likely()
 	}
 	return own.open(e.suspects()...)
+}
+
+// askedToStop reports whether the end can be that of a program that was asked to stop, and the text
+// is cut off before the probes. It ends with 0, or with 2 if it is written in Go and does not handle
+// SIGTERM.
+func (e *evidence) askedToStop() bool {
+	shown := e.complete || e.init || slices.Contains(e.pod.Described, e.name) || e.killer != nil
+	return e.exits && !shown && (e.end.ExitCode == 0 || e.end.ExitCode == 2) && e.restarted() &&
+		(e.life == nil || e.life.Greatest >= 20*time.Second)
 }
 
 // outlasts reports whether an instance has run as long as a kill by its startup probe takes, while
@@ -967,7 +977,7 @@ func (e *evidence) errored(of trace.Probe) *ruling {
 	switch m := missing.FindStringSubmatch(failed.output); {
 	case failed.class == NoCommand:
 		if r.words = "errors command"; m == nil {
-			if !ownFault.MatchString(failed.output) {
+			if byRuntime(failed.output) {
 				said := strings.Join(strings.Fields(failed.output), " ")
 				r.words, r.what = "errors runtime", ": "+shortened(lastError(said))
 			}
@@ -985,8 +995,11 @@ func (e *evidence) errored(of trace.Probe) *ruling {
 // missing matches the program of a command that the image does not have.
 var missing = regexp.MustCompile(`exec: \\*"([^"\\]+)\\*": (?:executable file not found|stat [^:]+: no such file)`)
 
-// ownFault matches why a command that is there cannot run.
-var ownFault = regexp.MustCompile(`permission denied|exec format error`)
+// byRuntime reports whether the runtime cannot start a command, and does not blame the command.
+func byRuntime(output string) bool { return !ownFault.MatchString(output) }
+
+// ownFault matches why a command cannot run.
+var ownFault = regexp.MustCompile(`permission denied|exec format error|not found|no such file`)
 
 // hookFailed: a preStop hook, which the kubelet runs before it stops a container, or a hook of
 // which the text does not say which it is.
@@ -1040,8 +1053,10 @@ func unwell(e *evidence) *ruling {
 		r := certain(Waiting, e.from).open().saying("waits for init")
 		r.what = strings.Replace(e.state, "/", " of ", 1)
 		return r
-	case waits:
+	case waits && e.state != "":
 		return certain(Waiting, e.from).open().saying("waits for reason")
+	case waits: // the reason is cut off
+		return certain(Waiting, e.from).open().saying("bare waiting")
 	}
 	for _, b := range bare {
 		f := e.find(func(f *incident.Fact) bool {

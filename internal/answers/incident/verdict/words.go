@@ -405,6 +405,8 @@ func (e *evidence) means(f *failure) phrase {
 		key = "failure forbidden"
 	case strings.Contains(f.output, "server gave HTTP response to HTTPS"):
 		key = "failure plain"
+	case f.class == NoCommand && byRuntime(f.output):
+		key = "failure runtime"
 	}
 	switch p := e.probe(f.probe); {
 	case tool.MatchString(f.output):
@@ -657,6 +659,8 @@ func (w *writer) action(p phrase) phrase {
 		return phrases["failure"]
 	case w.r.cause == Nothing:
 		return phrase{}
+	case class == "":
+		return phrases["failure"]
 	case w.r.cause == NotReady, w.v.Class == Refused && tool.MatchString(w.failure.output):
 		return w.e.means(w.failure)
 	case w.v.Class == NotServing || w.v.Class == Output:
