@@ -30,8 +30,8 @@ type ruling struct {
 // first, memory before probes; then what excludes a probe; then strong evidence.
 var rules = []func(*evidence) *ruling{
 	relisted, evicted, rejected, named, cannotStart, killed, replaced, starved, completed, inPart, nodeNotReady,
-	notStopped, removed, nodeGone, tooYoung, probeExcluded, inLog, fitsWindow, together, restarted, endedBefore, failing,
-	notReady, gated, harmless, hookFailed, waits, kubeletRestarted, unwell,
+	notStopped, removed, nodeGone, tooYoung, probeExcluded, inLog, fitsWindow, together, restarted, endedBefore,
+	failing, notReady, gated, harmless, hookFailed, waits, kubeletRestarted, unwell,
 }
 
 func judge(e *evidence) *ruling {
