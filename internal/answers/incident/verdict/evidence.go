@@ -376,7 +376,7 @@ func (e *evidence) startedAgain() bool {
 	started, created, scheduled := e.events["Started"], e.events["Created"],
 		cmp.Or(e.events["Scheduled"].fact, e.of.events["Scheduled"].fact)
 	return slices.ContainsFunc([]tally{started, created}, func(t tally) bool {
-		return t.count > 1 && (e.name != "" || t.fact.Last.End().Sub(t.oldest.When.At) >= 5*time.Second)
+		return t.count > 1 && (e.name != "" || t.fact.Last.At.Sub(t.oldest.When.End()) >= 5*time.Second)
 	}) || started.fact != nil && slices.ContainsFunc(e.failures, func(f failure) bool {
 		return f.fact.When.Known() && f.fact.Aged == started.fact.Aged &&
 			started.fact.Last.At.After(f.fact.When.End()) &&

@@ -30,8 +30,8 @@ type ruling struct {
 // first, memory before probes; then what excludes a probe; then strong evidence.
 var rules = []func(*evidence) *ruling{
 	relisted, evicted, rejected, named, cannotStart, killed, replaced, starved, completed, inPart, nodeNotReady,
-	notStopped, removed, nodeGone, tooYoung, probeExcluded, inLog, fitsWindow, together, restarted, failing, notReady,
-	gated, harmless, hookFailed, waits, kubeletRestarted, unwell,
+	notStopped, removed, nodeGone, tooYoung, probeExcluded, inLog, fitsWindow, together, restarted, endedBefore,
+	failing, notReady, gated, harmless, hookFailed, waits, kubeletRestarted, unwell,
 }
 
 func judge(e *evidence) *ruling {
@@ -709,9 +709,19 @@ func restarted(e *evidence) *ruling {
 	return own.open(e.suspects()...)
 }
 
+// endedBefore: a probe found that the container had ended, and no later start is known.
+func endedBefore(e *evidence) *ruling {
+	for _, f := range slices.Backward(e.failures) {
+		if f.class == Ending && e.ready != "true" && !e.running() && !e.startedAfter(f.fact) {
+			return certain(OwnExit, f.fact).of(f.probe).open(e.suspects()...).saying("open ended")
+		}
+	}
+	return nil
+}
+
 // askedToStop reports whether the end can be that of a program that was asked to stop, and the text
-// is cut off before the probes. It ends with 0, or with 2 if it is written in Go and does not handle
-// SIGTERM.
+// is cut off before the probes. It ends with 0, or with 2 if it is written in Go and does not
+// handle SIGTERM.
 func (e *evidence) askedToStop() bool {
 	shown := e.complete || e.init || slices.Contains(e.pod.Described, e.name) || e.killer != nil
 	return e.exits && !shown && (e.end.ExitCode == 0 || e.end.ExitCode == 2) && e.restarted() &&
