@@ -241,7 +241,8 @@ func (r *Recording) WaitsFor() (namespace, name string) {
 			continue
 		}
 		for _, m := range waitedFor.FindAllStringSubmatch(u.Text, 10) {
-			if name == "" && strings.ContainsAny(m[2], lower) && (m[1] != "" || strings.ContainsAny(m[0], `"/:=-`)) {
+			if name == "" && strings.ContainsAny(m[2], lower) && m[2] != "kube-state-metrics" && // which reports
+				(m[1] != "" || strings.ContainsAny(m[0], `"/:=-`)) {
 				namespace, name = cmp.Or(m[1], namespace), m[2]
 			}
 		}

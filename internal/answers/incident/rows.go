@@ -75,7 +75,7 @@ func (t *textReader) completeRow(f *Fact, left *columns, line string, right []wo
 	}
 	rest := strings.TrimLeft(strings.TrimPrefix(message, next), " \t")
 	kind, of, slash := strings.Cut(next, "/")
-	isObject := slash && isName(of) && objectKind.MatchString(kind)
+	isObject := slash && (isName(of) || isElided(of)) && objectKind.MatchString(kind)
 	f.AtLeast = left.count == 0
 	switch {
 	case len(left.ages)+len(left.dates) > 1 && (own || left.braces || left.count > 0 && !isObject):

@@ -136,7 +136,10 @@ func rejected(e *evidence) *ruling {
 	t, has := e.of.events[Rejected]
 	// of a Job (syncJob in pkg/controller/job/job_controller.go at v1.37.2)
 	failed := cmp.Or(e.of.conditions["Failed"], &incident.Fact{})
+	refused := cmp.Or(e.of.conditions["ReplicaFailure"], &incident.Fact{}) // of a workload
 	switch {
+	case refused.Value == "True" && !has:
+		t.fact = refused
 	case failed.Value == "True" && failed.Message == "Job was active longer than specified deadline":
 		return certain(Removed, failed).likely().saying("job past deadline")
 	case failed.Value == "True" && failed.Message == "Job has reached the specified backoff limit":
@@ -699,7 +702,8 @@ func restarted(e *evidence) *ruling {
 	switch {
 	case mayBeKilled:
 	case e.exits, e.whole, e.unready != nil && e.unready.dead(), len(e.failures) > 0 && e.unready == nil,
-		slices.ContainsFunc(e.rows, crashed):
+		slices.ContainsFunc(e.rows, crashed), // or failures of a probe would stand between the starts
+		len(e.failures) == 0 && e.count("BackOff") > 2 && e.count("Started") > 2 && !e.log.partial:
 		return own.likely()
 	}
 	return own.open(e.suspects()...)
@@ -1041,8 +1045,11 @@ var bare = []struct {
 	kind          incident.Kind
 	reason, value string
 	cause         Cause
-}{{incident.Phase, "", "Failed", Unknown}, {incident.Ready, "", "false", NotReady},
-	{incident.Condition, "Ready", "False", NotReady}, {incident.Phase, "", "Pending", Waiting}}
+	words         string
+}{{incident.Phase, "", "Failed", Unknown, "bare unknown"}, {incident.Ready, "", "false", NotReady, "bare notReady"},
+	{incident.Condition, "Ready", "False", NotReady, "bare notReady"},
+	{incident.Condition, "Available", "False", Waiting, "bare workload"},
+	{incident.Phase, "", "Pending", Waiting, "bare waiting"}}
 
 // unwell: the text shows that something does not run, or is not ready, and no other rule knows
 // more.
@@ -1060,11 +1067,12 @@ func unwell(e *evidence) *ruling {
 	}
 	for _, b := range bare {
 		f := e.find(func(f *incident.Fact) bool {
-			newest := b.kind != incident.Condition || f == e.conditions[b.reason]
+			newest := b.kind != incident.Condition || f == e.conditions[b.reason] &&
+				(b.reason == "Ready" || f.Message == "" || strings.Contains(f.Message, "minimum availability"))
 			return f.Kind == b.kind && f.Value == b.value && newest && e.about(f)
 		})
 		if f != nil && !e.init && (e == e.of || b.kind == incident.Ready && e.ready == b.value) {
-			r := certain(b.cause, f).open().saying("bare " + string(b.cause))
+			r := certain(b.cause, f).open().saying(b.words)
 			r.what = strings.TrimSuffix(" ("+firstLine(f.Message, 120)+")", " ()")
 			return r
 		}

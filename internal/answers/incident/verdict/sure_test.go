@@ -73,11 +73,35 @@ Events:
 web:   0/1 CrashLoopBackOff   6 restarts
 db:    1/1 Running            0 restarts
 `, "", verdict.OwnExit, verdict.Open, "web has restarted 6 times"},
+		{"starts without a failed probe between them", `
+Normal   Started  3m (x9 over 18m)   kubelet  Started container app
+Warning  BackOff  1m (x60 over 18m)  kubelet  Back-off restarting failed container app in pod web-1_default(1)
+`, "app", verdict.OwnExit, verdict.Likely, "ended by itself"},
+		{"a workload without its pods", `
+status:
+  conditions:
+  - {type: Available, status: "False", reason: MinimumReplicasUnavailable,
+     message: Deployment does not have minimum availability.}
+`, "", verdict.Waiting, verdict.Open, "A workload is not available"},
+		{"a workload that cannot make pods", `
+status:
+  conditions:
+  - {type: ReplicaFailure, status: "True", message: 'pods "web-1" is forbidden: exceeded quota: small'}
+`, "", verdict.Rejected, verdict.Certain, "does not take the pods of its workload"},
+		{"an alert names its pod", `
+Alert: Pod has been in a non-ready state for more than 15 minutes.
+ • job: kube-state-metrics
+ • namespace: shop
+ • pod: web-7d77cc9cb-w7wlc
+`, "", verdict.Unknown, verdict.Open, "speaks of something that is not ready"},
 	} {
 		v := verdict.Of(incident.Read([]input.File{{Name: "text", Data: []byte(test.text)}})).Verdicts[0]
 		if v.Cause != test.cause || v.Sure != test.sure || v.Container != test.container ||
 			!strings.Contains(v.Sentence, test.says) {
 			t.Errorf("%s: got %s %s in %q: %s", test.name, v.Sure, v.Cause, v.Container, v.Sentence)
+		}
+		if q := v.Question; test.name == "an alert names its pod" && !strings.HasSuffix(q.Command, "w7wlc -n shop") {
+			t.Errorf("%s: %s", test.name, q.Command)
 		}
 	}
 }
