@@ -710,8 +710,8 @@ func restarted(e *evidence) *ruling {
 }
 
 // askedToStop reports whether the end can be that of a program that was asked to stop, and the text
-// is cut off before the probes. It ends with 0, or with 2 if it is written in Go and does not handle
-// SIGTERM.
+// is cut off before the probes. It ends with 0, or with 2 if it is written in Go and does not
+// handle SIGTERM.
 func (e *evidence) askedToStop() bool {
 	shown := e.complete || e.init || slices.Contains(e.pod.Described, e.name) || e.killer != nil
 	return e.exits && !shown && (e.end.ExitCode == 0 || e.end.ExitCode == 2) && e.restarted() &&
