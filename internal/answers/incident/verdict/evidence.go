@@ -3,6 +3,7 @@ package verdict
 import (
 	"cmp"
 	_ "embed"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -220,6 +221,7 @@ func (e *evidence) add(f *incident.Fact) {
 		e.conditions[f.Reason] = f
 	case incident.Event, incident.Log, incident.ProbeRun:
 		if u := f.Unhealthy(); u.Probe != "" {
+			u.Output = progress.ReplaceAllString(u.Output, "$1")
 			class := classify(u.Output)
 			if strings.HasSuffix(f.Message, " probe failed") { // a person left the output out
 				class = ""
@@ -237,6 +239,9 @@ func (e *evidence) add(f *incident.Fact) {
 		e.restarts = max(e.restarts, f.Count)
 	}
 }
+
+// progress matches what curl writes without -s before its error, or before the text is cut off.
+var progress = regexp.MustCompile(`(?s)^\s*% Total.*?(curl: |$)`)
 
 //go:embed reasons.txt
 var reasonsText string

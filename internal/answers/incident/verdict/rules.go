@@ -827,7 +827,11 @@ func (e *evidence) scattered(f *failure) bool {
 		return false
 	}
 	apart, known := span(f.fact)
-	return known && f.count > 1 && time.Duration(f.count-1)*e.period(f.probe)*2 <= apart.Least || e.tooFew(f.probe)
+	period := 20 * time.Second // rather long, if it is unknown
+	if e.probe(f.probe) != nil {
+		period = e.period(f.probe)
+	}
+	return known && f.count > 1 && time.Duration(f.count-1)*period*2 <= apart.Least || e.tooFew(f.probe)
 }
 
 // tooFew reports whether the text has fewer failures of a probe than the threshold, which is 3 by
