@@ -103,7 +103,7 @@ func collect(p *incident.Pod, log kubeletLog) (list []*evidence) {
 	}
 	admission.Default(object)
 	names := p.Containers()
-	if len(names) != 1 || len(object.Spec.Containers) > 1 && podutil.Find(object, "") != nil { // whose name is cut off
+	if len(names) != 1 || p.More {
 		names = append(slices.Clone(names), "")
 	}
 	of := map[string]*evidence{}
