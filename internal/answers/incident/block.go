@@ -103,7 +103,8 @@ func (t *textReader) endBlock() {
 	}
 	at, text := b.lines[0].Place, brief(cmp.Or(b.fields["message"], b.fields["reason"]))
 	_, name, _ := cutLast(b.fields["pod"], "/")
-	name = withoutHash(cmp.Or(name, strings.TrimPrefix(b.fields["pod"], "Pod ")))
+	name, _, _ = strings.Cut(cmp.Or(name, strings.TrimPrefix(b.fields["pod"], "Pod ")), " in namespace")
+	name = withoutHash(name)
 	named := isName(name)
 	start, reason, strong := spokenIn(b.fields["message"])
 	switch f := (&Fact{Place: at, Source: FromText, Container: b.fields["container"], Text: text}); {

@@ -211,7 +211,7 @@ func (t *textReader) addEnd(f *Fact) bool {
 // before, such as the value of a field, and doubted those among them.
 var (
 	denied, deniedBy = pattern("denied"), pattern("deniedBy")
-	doubted          = regexp.MustCompile(`(?i)\b(?:would|should|could|might)\b`)
+	doubted          = regexp.MustCompile(`(?i)\b(?:would|should|could|might|(?:not|never) (?:re-?start|kill)\w*)\b`)
 	oomKilled        = regexp.MustCompile(`OOMKilled`)
 )
 

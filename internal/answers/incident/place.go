@@ -221,11 +221,18 @@ func (f *Fact) ofContainer() bool {
 	return f.Kind == Event && ofAContainer[f.Reason] || f.Source != FromLog && state
 }
 
+// pulled matches the image in the event Pulled.
+var pulled = regexp.MustCompile(`^(?:Container image|Successfully pulled image) "([^"]+)"`)
+
 // nameContainers gives the facts that name no container to the only one of the pod that can have
 // them. A container whose name no text shows has the name "".
 func (r *reader) nameContainers() {
-	unnamed := map[*Pod][]*Fact{}
+	unnamed, images := map[*Pod][]*Fact{}, map[*Pod][]string{}
 	for _, f := range r.rec.Facts {
+		if m := pulled.FindStringSubmatch(f.Message); m != nil && len(images[f.Pod]) < 2 &&
+			!slices.Contains(images[f.Pod], m[1]) {
+			images[f.Pod] = append(images[f.Pod], m[1])
+		}
 		if f.Pod != nil && f.Container == "" && f.ofContainer() {
 			unnamed[f.Pod] = append(unnamed[f.Pod], f)
 		}
@@ -241,9 +248,11 @@ func (r *reader) nameContainers() {
 		if len(p.containers) == 0 && len(unnamed[p])+len(spec) > 0 {
 			p.containers = []string{""}
 		}
+		p.More = (p.Object == nil || p.Partial) && len(p.containers) == 1 && p.containers[0] != "" &&
+			(len(images[p]) > 1 || slices.ContainsFunc(spec, func(c v1.Container) bool { return c.Name == "" }))
 		var open []*Fact
 		for _, f := range unnamed[p] {
-			if f.Kind != Event && len(spec) > 1 {
+			if p.More || f.Kind != Event && len(spec) > 1 {
 				continue // of a container whose name is cut off
 			}
 			if f.Container = p.onlyFor(f); f.Container == "" && len(p.containers) > 1 {

@@ -58,6 +58,8 @@ type Pod struct {
 	Facts    []*Fact `json:"-"`
 	// Described has the containers of which kubectl describe shows the fields around their probes.
 	Described []string `json:"-"`
+	// More says that the pod has another container than the only one that the facts name.
+	More bool `json:"-"`
 
 	containers []string
 }

@@ -3,6 +3,7 @@ package verdict
 import (
 	"cmp"
 	_ "embed"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,7 +103,7 @@ func collect(p *incident.Pod, log kubeletLog) (list []*evidence) {
 	}
 	admission.Default(object)
 	names := p.Containers()
-	if len(names) != 1 || len(object.Spec.Containers) > 1 && podutil.Find(object, "") != nil { // whose name is cut off
+	if len(names) != 1 || p.More {
 		names = append(slices.Clone(names), "")
 	}
 	of := map[string]*evidence{}
@@ -220,6 +221,7 @@ func (e *evidence) add(f *incident.Fact) {
 		e.conditions[f.Reason] = f
 	case incident.Event, incident.Log, incident.ProbeRun:
 		if u := f.Unhealthy(); u.Probe != "" {
+			u.Output = progress.ReplaceAllString(u.Output, "$1")
 			class := classify(u.Output)
 			if strings.HasSuffix(f.Message, " probe failed") { // a person left the output out
 				class = ""
@@ -237,6 +239,9 @@ func (e *evidence) add(f *incident.Fact) {
 		e.restarts = max(e.restarts, f.Count)
 	}
 }
+
+// progress matches what curl writes without -s before its error, or before the text is cut off.
+var progress = regexp.MustCompile(`(?s)^\s*% Total.*?(curl: |$)`)
 
 //go:embed reasons.txt
 var reasonsText string

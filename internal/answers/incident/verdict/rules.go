@@ -827,7 +827,11 @@ func (e *evidence) scattered(f *failure) bool {
 		return false
 	}
 	apart, known := span(f.fact)
-	return known && f.count > 1 && time.Duration(f.count-1)*e.period(f.probe)*2 <= apart.Least || e.tooFew(f.probe)
+	period := 20 * time.Second // rather long, if it is unknown
+	if e.probe(f.probe) != nil {
+		period = e.period(f.probe)
+	}
+	return known && f.count > 1 && time.Duration(f.count-1)*period*2 <= apart.Least || e.tooFew(f.probe)
 }
 
 // tooFew reports whether the text has fewer failures of a probe than the threshold, which is 3 by
@@ -991,7 +995,7 @@ func (e *evidence) errored(of trace.Probe) *ruling {
 	switch m := missing.FindStringSubmatch(failed.output); {
 	case failed.class == NoCommand:
 		if r.words = "errors command"; m == nil {
-			if byRuntime(failed.output) {
+			if !ownFault.MatchString(failed.output) {
 				said := strings.Join(strings.Fields(failed.output), " ")
 				r.words, r.what = "errors runtime", ": "+shortened(lastError(said))
 			}
@@ -1009,10 +1013,7 @@ func (e *evidence) errored(of trace.Probe) *ruling {
 // missing matches the program of a command that the image does not have.
 var missing = regexp.MustCompile(`exec: \\*"([^"\\]+)\\*": (?:executable file not found|stat [^:]+: no such file)`)
 
-// byRuntime reports whether the runtime cannot start a command, and does not blame the command.
-func byRuntime(output string) bool { return !ownFault.MatchString(output) }
-
-// ownFault matches why a command cannot run.
+// ownFault matches why a command cannot run for which the runtime is not to blame.
 var ownFault = regexp.MustCompile(`permission denied|exec format error|not found|no such file`)
 
 // hookFailed: a preStop hook, which the kubelet runs before it stops a container, or a hook of

@@ -407,7 +407,7 @@ func (e *evidence) means(f *failure) phrase {
 		key = "failure forbidden"
 	case strings.Contains(f.output, "server gave HTTP response to HTTPS"):
 		key = "failure plain"
-	case f.class == NoCommand && byRuntime(f.output):
+	case f.class == NoCommand && !ownFault.MatchString(f.output):
 		key = "failure runtime"
 	}
 	switch p := e.probe(f.probe); {
