@@ -341,9 +341,8 @@ func runCheck(cmd *cobra.Command, files []input.File, name string, o check.Optio
 		return c.Report(), noWorkload(cmd.Name(), name, files)
 	}
 	for _, f := range files {
-		if !bytes.Contains(f.Data, []byte("apiVersion")) && bytes.Contains(f.Data, []byte("Probe")) {
-			tell(cmd.ErrOrStderr(), "%s is no whole manifest: it is checked as a container of a Pod",
-				printable.Text(f.Name))
+		if !bytes.Contains(f.Data, []byte("apiVersion")) {
+			tell(cmd.ErrOrStderr(), "%s is no whole manifest: it is checked as a part of a Pod", printable.Text(f.Name))
 		}
 	}
 	what := "containers checked"

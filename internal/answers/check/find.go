@@ -289,8 +289,9 @@ func noReadinessProbe(r *result) []Finding {
 		Fix:     "add a readiness probe"}}
 }
 
-// noProbes finds workloads without any probe that can fail, except of sidecars. It belongs to the
-// first ordinary container. If it is known how long a start takes, noReadinessProbe says more.
+// noProbes finds workloads without any probe that asks its program, except of sidecars. It belongs
+// to the first ordinary container. If it is known how long a start takes, noReadinessProbe says
+// more.
 func noProbes(r *result) []Finding {
 	w := r.container.workload
 	ordinary := w.ordinary()
@@ -303,7 +304,7 @@ func noProbes(r *result) []Finding {
 	}
 	who, when := "no container has a probe", "as soon as it runs"
 	if slices.ContainsFunc(ordinary, func(c v1.Container) bool { return hasProbes(&c) }) {
-		who, when = "no container has a probe that can fail", "whatever its program does"
+		who, when = "no container has a probe that asks its program", "whatever that does"
 	} else if slices.ContainsFunc(w.containers, func(c *container) bool { return c.spec.ReadinessProbe != nil }) {
 		who, when = "except sidecars, no container has a probe", "as soon as its sidecars are"
 	}
@@ -479,7 +480,7 @@ func muchShorter(limit, than time.Duration) bool {
 // both ask the same endpoint, or in every phase, since a program that is down answers neither.
 func noTimeToRecover(r *result) []Finding {
 	liveness, readiness := r.Probe(trace.Liveness), r.Probe(trace.Readiness)
-	if liveness == nil || readiness == nil || alwaysSucceeds(liveness) {
+	if !notices(liveness) || readiness == nil {
 		return nil
 	}
 	same := r.sameEndpoint(trace.Liveness, trace.Readiness)
@@ -546,19 +547,40 @@ func (r *result) warm() time.Duration {
 	return max(5*time.Minute, time.Duration(delay)*time.Second+time.Minute)
 }
 
-// tcpLiveness finds liveness probes that a program passes while it hangs.
-func tcpLiveness(r *result) []Finding {
+// unnoticed finds what no probe notices: a program that hangs, and HTTP errors of a command.
+func unnoticed(r *result) (list []Finding) {
 	liveness := r.Probe(trace.Liveness)
-	if liveness == nil || liveness.TCPSocket == nil || r.all(Stall).Least != bounds.Never {
-		return nil
+	f := Finding{ID: UnnoticedFailure, Severity: Note, Field: "livenessProbe",
+		Fix: "let the liveness probe ask the program over HTTP or gRPC, or run a command that does"}
+	switch {
+	case liveness == nil:
+	case liveness.TCPSocket != nil && r.all(Stall).Least == bounds.Never:
+		f.Summary = "its liveness probe only connects"
+		f.Message = "The liveness probe only connects. The kernel of the node accepts the connection for a program " +
+			"that hangs, in a deadlock for example, so nothing restarts it. The probe notices a program that does " +
+			"not listen, and connections that are lost: the time until SIGTERM is about these."
+	case !notices(liveness) && len(noProbes(r)) == 0:
+		f.Summary = "the command of its liveness probe does not ask it"
+		f.Message = "The command of the liveness probe does not ask the program: nothing restarts it when it hangs."
 	}
-	return []Finding{{ID: TCPLiveness, Severity: Note,
-		Message: "The liveness probe only connects. The kernel of the node accepts the connection for a program that " +
-			"hangs, in a deadlock for example, so nothing restarts it. The probe notices a program that does not " +
-			"listen, and connections that are lost: the time until SIGTERM is about these.",
-		Summary: "nothing restarts it when it hangs: its liveness probe only connects",
-		Fix:     "let the liveness probe ask over HTTP or gRPC, or run a command",
-		Field:   "livenessProbe.tcpSocket", App: []string{r.app("stall 10m at %s", value.Format(r.warm()))}}}
+	if f.Message != "" {
+		f.Summary = "nothing restarts it when it hangs: " + f.Summary
+		f.App = []string{r.app("stall 10m at %s", value.Format(r.warm()))}
+		list = append(list, f)
+	}
+	var kinds []trace.Probe
+	for _, p := range []trace.Probe{trace.Liveness, trace.Readiness, trace.Startup} {
+		if line := commandOf(r.Probe(p)); curl.MatchString(line) && !curlFails.MatchString(line) {
+			kinds = append(kinds, p)
+		}
+	}
+	if len(kinds) > 0 {
+		takes := probesOf(kinds, "takes", "take")
+		list = append(list, Finding{ID: UnnoticedFailure, Severity: Note, Field: string(kinds[0]) + "Probe.exec",
+			Message: fmt.Sprintf("The %s an answer with an HTTP error for a success: curl has no -f.", takes),
+			Summary: fmt.Sprintf("its %s an HTTP error for a success", takes), Fix: "add -f to curl", NoRun: true})
+	}
+	return list
 }
 
 func execTimeout(r *result) []Finding {
@@ -575,13 +597,9 @@ func execTimeout(r *result) []Finding {
 		case trace.Readiness:
 			severity = Note
 		}
-		message := fmt.Sprintf("The command of the %s probe has the default timeout of 1s. If it takes longer, on a "+
-			"busy node for example, the probe fails.", p)
-		command := strings.Join(probe.Exec.Command, " ")
-		if curl.MatchString(command) && !curlFails.MatchString(command) {
-			message += " An answer with an HTTP error is a success of it: curl has no -f."
-		}
-		list = append(list, Finding{ID: ExecTimeout, Severity: severity, Message: message,
+		list = append(list, Finding{ID: ExecTimeout, Severity: severity,
+			Message: fmt.Sprintf("The command of the %s probe has the default timeout of 1s. If it takes longer, on a "+
+				"busy node for example, the probe fails.", p),
 			Summary: fmt.Sprintf("its %s probe fails if its command takes over 1s", p),
 			fixes:   r.longerTimeouts([]trace.Probe{p}, 5),
 			Field:   string(p) + "Probe", App: []string{r.app("%s ok in 1.5s at %s", r.asked(p),
@@ -590,24 +608,35 @@ func execTimeout(r *result) []Finding {
 	return list
 }
 
-// curl matches a command that is a call of curl alone, and curlFails its options that make it fail
-// for an HTTP error.
+// A command of a probe, or a line of a shell: a call of curl alone, its options that make it fail
+// for an HTTP error, one that does nothing and succeeds, and one that looks for a process.
 var (
-	curl      = regexp.MustCompile(`^(?:(?:/bin/)?(?:ba|da)?sh -c )?(?:(?:/usr)?/bin/)?curl [^|;&$\n]*$`)
+	curl      = commands(`curl (?:[^|;&$\n]|>&)*(?:\|\| ?exit \d+ *)?`)
 	curlFails = regexp.MustCompile(` (?:-\w*f|--fail)`)
+	idle      = commands(`(?:true|:|exit 0|echo [^;&|$>]*)`)
+	looks     = commands(`(?:pgrep|pidof|ps|kill(?:all)? -0) (?:[^;&]|>&)*`)
 )
 
-// idle matches a command, or a line of a shell, that does nothing and succeeds.
-var idle = regexp.MustCompile(`^(?:(?:/bin/)?(?:ba|da)?sh -c )?(?:(?:/usr)?/bin/)?(?:true|:|exit 0|echo [^;&|$>]*)$`)
+func commands(words string) *regexp.Regexp {
+	return regexp.MustCompile(`^(?:(?:/bin/)?(?:ba|da|a)?sh -[eux]*c )?(?:(?:/usr)?/s?bin/)?` + words + `\s*$`)
+}
 
-// notices reports whether there is a probe, and it can fail.
-func notices(p *v1.Probe) bool { return p != nil && !alwaysSucceeds(p) }
+// commandOf returns the command of a probe as a line, or nothing.
+func commandOf(p *v1.Probe) string {
+	if p == nil || p.Exec == nil {
+		return ""
+	}
+	return strings.Join(p.Exec.Command, " ")
+}
+
+// notices reports whether there is a probe that asks its program.
+func notices(p *v1.Probe) bool {
+	return p != nil && !alwaysSucceeds(p) && !looks.MatchString(commandOf(p))
+}
 
 // alwaysSucceeds reports whether a probe runs a command that does nothing, so it takes no time and
 // notices nothing.
-func alwaysSucceeds(p *v1.Probe) bool {
-	return p.Exec != nil && idle.MatchString(strings.Join(p.Exec.Command, " "))
-}
+func alwaysSucceeds(p *v1.Probe) bool { return idle.MatchString(commandOf(p)) }
 
 // longerTimeouts returns changes that give probes more than the default timeout: as much as wanted,
 // but less than the period, or else with a period that is longer.

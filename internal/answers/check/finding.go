@@ -34,27 +34,27 @@ type FindingID string
 
 // The kinds of findings. Rules describes them.
 const (
-	BrokenProbe     FindingID = "broken-probe"
-	ProbeHost       FindingID = "probe-host"
-	StartKilled     FindingID = "start-killed"
-	StartTight      FindingID = "start-tight"
-	NoStartupProbe  FindingID = "no-startup-probe"
-	NoReadiness     FindingID = "no-readiness-probe"
-	NoProbes        FindingID = "no-probes"
-	OtherEndpoint   FindingID = "other-endpoint"
-	UndeclaredPort  FindingID = "undeclared-port"
-	ReadinessGate   FindingID = "readiness-gate"
-	ShortRestart    FindingID = "short-restart"
-	NoTimeToRecover FindingID = "no-time-to-recover"
-	TCPLiveness     FindingID = "tcp-liveness"
-	ExecTimeout     FindingID = "exec-timeout"
-	AnswerTimeout   FindingID = "answer-timeout"
-	OneFailure      FindingID = "one-failure"
-	LongTimeout     FindingID = "long-timeout"
-	SlowReady       FindingID = "slow-ready"
-	ShortGrace      FindingID = "short-grace"
-	KubeletRestart  FindingID = "kubelet-restart"
-	VersionsDiffer  FindingID = "versions-differ"
+	BrokenProbe      FindingID = "broken-probe"
+	ProbeHost        FindingID = "probe-host"
+	StartKilled      FindingID = "start-killed"
+	StartTight       FindingID = "start-tight"
+	NoStartupProbe   FindingID = "no-startup-probe"
+	NoReadiness      FindingID = "no-readiness-probe"
+	NoProbes         FindingID = "no-probes"
+	OtherEndpoint    FindingID = "other-endpoint"
+	UndeclaredPort   FindingID = "undeclared-port"
+	ReadinessGate    FindingID = "readiness-gate"
+	ShortRestart     FindingID = "short-restart"
+	NoTimeToRecover  FindingID = "no-time-to-recover"
+	UnnoticedFailure FindingID = "unnoticed-failure"
+	ExecTimeout      FindingID = "exec-timeout"
+	AnswerTimeout    FindingID = "answer-timeout"
+	OneFailure       FindingID = "one-failure"
+	LongTimeout      FindingID = "long-timeout"
+	SlowReady        FindingID = "slow-ready"
+	ShortGrace       FindingID = "short-grace"
+	KubeletRestart   FindingID = "kubelet-restart"
+	VersionsDiffer   FindingID = "versions-differ"
 )
 
 // Finding is something about the settings of a container that a run shows.
@@ -81,7 +81,7 @@ type Finding struct {
 	// figures, if that is known.
 	Versions []string `json:"versions,omitempty"`
 	Start    string   `json:"start,omitempty"`
-	// NoRun says that no run shows the finding, because an image of the pod is no reference.
+	// NoRun says that no run shows the finding, such as if an image of the pod is no reference.
 	NoRun  bool    `json:"-"`
 	fixes  []fix   // changes that may help, the best first
 	weight float64 // of two findings of one kind, the one with the greater weight is more worth a change
@@ -133,7 +133,7 @@ func (c *Checker) findings(found *container) []Finding {
 // finding is that of the container, and it has no position yet.
 var finders = []func(*result) []Finding{
 	startKilled, noStartupProbe, noReadinessProbe, noProbes, readinessGate, otherEndpoint, undeclaredPort, shortRestart,
-	noTimeToRecover, tcpLiveness, execTimeout, answerTimeout, oneFailure, longTimeout, slowReady, shortGrace,
+	noTimeToRecover, unnoticed, execTimeout, answerTimeout, oneFailure, longTimeout, slowReady, shortGrace,
 	kubeletRestart,
 }
 
@@ -156,7 +156,7 @@ func (c *container) place(f Finding, version string) Finding {
 	}
 	pos := c.workload.At(f.Field)
 	f.File, f.Line, f.Column, f.Kubernetes = c.workload.file, pos.Line, pos.Column, version
-	f.NoRun = len(unknownImages(c.workload.Pod)) > 0
+	f.NoRun = f.NoRun || len(unknownImages(c.workload.Pod)) > 0
 	return f
 }
 

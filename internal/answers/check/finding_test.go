@@ -58,14 +58,14 @@ livenessProbe: {httpGet: {port: 80}, periodSeconds: 2}`},
 		{name: "an unknown port of the startup probe", want: "broken-probe:9",
 			container: `startupProbe: {httpGet: {port: htpp}}
 livenessProbe: {httpGet: {port: 80}, periodSeconds: 2}`},
-		{name: "liveness alone", want: "no-startup-probe:9 tcp-liveness:9",
+		{name: "liveness alone", want: "no-startup-probe:9 unnoticed-failure:9",
 			container: `livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 2}`},
 		{name: "a command with the default timeout", want: "exec-timeout:9 no-startup-probe:9",
 			container: `livenessProbe: {exec: {command: [live]}, periodSeconds: 2}`},
 		{name: "commands that do nothing", want: "", container: `
 livenessProbe: {exec: {command: ["true"]}, periodSeconds: 2}
 readinessProbe: {exec: {command: [sh, -c, exit 0]}, periodSeconds: 2}`},
-		{name: "a timeout above the period", want: "long-timeout:9 no-startup-probe:9 tcp-liveness:9",
+		{name: "a timeout above the period", want: "long-timeout:9 no-startup-probe:9 unnoticed-failure:9",
 			container: `livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 2, timeoutSeconds: 5}`},
 		{name: "one endpoint and one budget", want: "no-startup-probe:9 no-time-to-recover:9", container: `
 livenessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}
@@ -74,7 +74,7 @@ readinessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}`},
 ports: [{name: http, containerPort: 80}]
 livenessProbe: {httpGet: {port: http}, periodSeconds: 2, failureThreshold: 3}
 readinessProbe: {httpGet: {port: 80}, periodSeconds: 2, failureThreshold: 3}`},
-		{name: "a long timeout and a single failure", want: "one-failure:9 no-startup-probe:9 tcp-liveness:9",
+		{name: "a long timeout and a single failure", want: "one-failure:9 no-startup-probe:9 unnoticed-failure:9",
 			container: `livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 1}`},
 		{name: "one endpoint, one budget and a hook", want: "no-startup-probe:10 no-time-to-recover:10", container: `
 lifecycle: {preStop: {sleep: {seconds: 5}}}
@@ -90,9 +90,9 @@ readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 5, failureThr
 		{name: "two endpoints and one budget", want: "no-startup-probe:9", container: `
 livenessProbe: {httpGet: {path: /live, port: 80}, periodSeconds: 2, failureThreshold: 3}
 readinessProbe: {httpGet: {path: /ready, port: 80}, periodSeconds: 2, failureThreshold: 3}`},
-		{name: "a crash before a probe", want: "short-restart:9 no-startup-probe:9 tcp-liveness:9",
+		{name: "a crash before a probe", want: "short-restart:9 no-startup-probe:9 unnoticed-failure:9",
 			container: `livenessProbe: {tcpSocket: {port: 80}, initialDelaySeconds: 2, periodSeconds: 3, failureThreshold: 2}`},
-		{name: "crashes before a probe", want: "no-startup-probe:9 short-restart:9 tcp-liveness:9",
+		{name: "crashes before a probe", want: "no-startup-probe:9 short-restart:9 unnoticed-failure:9",
 			container: `livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 20}`},
 		{name: "a long preStop hook", want: "short-grace:9", container: `
 lifecycle: {preStop: {sleep: {seconds: 8}}}
@@ -321,16 +321,16 @@ func TestSlightlyShorterRestart(t *testing.T) {
 	}
 }
 
-// TestTCPLivenessSaysWhatDetects checks that the finding explains the time from a hang to SIGTERM
+// TestUnnoticedFailureSaysWhatDetects checks that the finding explains the time until SIGTERM
 // that stands above it.
-func TestTCPLivenessSaysWhatDetects(t *testing.T) {
+func TestUnnoticedFailureSaysWhatDetects(t *testing.T) {
 	c := checked(t, pod("livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 2}"), check.Options{}).
 		Workloads[0].Containers[0]
 	if !slices.ContainsFunc(c.Times, func(x check.Time) bool { return x.Row == check.Detect && !x.Worst.IsNever() }) {
 		t.Fatalf("the times are %+v", c.Times)
 	}
 	if !slices.ContainsFunc(c.Findings, func(f check.Finding) bool {
-		return f.ID == check.TCPLiveness &&
+		return f.ID == check.UnnoticedFailure &&
 			strings.HasSuffix(f.Message, "connections that are lost: the time until SIGTERM is about these.")
 	}) {
 		t.Errorf("the findings are %+v", c.Findings)

@@ -82,10 +82,10 @@ func TestWithoutAReadinessProbe(t *testing.T) {
 	a.has(t, "note no-probes web.yaml:7", `"id":"no-probes","severity":"note"`)
 	const asksCurl = "livenessProbe: {exec: {command: [sh, -c, curl -s localhost:80/up]}}"
 	ask(t, pod(asksCurl), check.Options{}).
-		has(t, "An answer with an HTTP error is a success of it: curl has no -f.", `"id":"exec-timeout"`)
+		has(t, "The liveness probe takes an answer with an HTTP error for a success: curl has no -f.", `"id":"exec-timeout"`)
 	ask(t, pod(strings.Replace(asksCurl, "-s", "-sf", 1)), check.Options{}).hasNot(t, "curl has no -f")
 	idle := ask(t, pod("livenessProbe: {exec: {command: [echo, well]}}"), check.Options{})
-	idle.has(t, "No container has a probe that can fail: the pod is Ready whatever its program does, so",
+	idle.has(t, "No container has a probe that asks its program: the pod is Ready whatever that does, so",
 		`"id":"no-probes","severity":"note"`)
 	idle.hasNot(t, "stuck start", `"restarts":`) // nothing stops it
 	a.hasNot(t, "No container has a readiness probe")
@@ -107,6 +107,26 @@ func TestWithoutAReadinessProbe(t *testing.T) {
 	}
 	ask(t, pod(never)+"  - {name: other, image: o, livenessProbe: {exec: {command: [x]}}}\n", check.Options{}).
 		hasNot(t, "no-probes")
+}
+
+// TestUnnoticed checks what check says about a hang and an HTTP error that no probe notices.
+func TestUnnoticed(t *testing.T) {
+	const readiness = "\nreadinessProbe: {httpGet: {port: 80}}"
+	a := ask(t, pod("livenessProbe: {exec: {command: [pgrep, -f, server]}, timeoutSeconds: 5}"+readiness),
+		check.Options{})
+	a.has(t, "note unnoticed-failure web.yaml:9 The command of the liveness probe does not ask the program",
+		`"id":"unnoticed-failure"`)
+	a.hasNot(t, "comes up if its start takes", "no-startup-probe") // the process is there at once
+	ask(t, pod("livenessProbe: {exec: {command: [sh, -c, ps aux | grep -q server || exit 1]}}"), check.Options{}).
+		has(t, "No container has a probe that asks its program", `"id":"no-probes"`)
+	ask(t, pod("livenessProbe: {exec: {command: [curl, localhost/up, '||', exit 1]}, timeoutSeconds: 5}"+readiness),
+		check.Options{}).has(t, "for a success: curl has no -f. Fix: add -f to curl", "")
+	a = ask(t, pod(readiness[1:]), check.Options{})
+	a.has(t, "Nothing restarts app in a hang: there is no liveness probe.", "")
+	a.hasNot(t, "unnoticed-failure")
+	ask(t, "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: web}\nspec: {template: {spec: "+
+		"{containers: [{name: app, image: web:1, livenessProbe: {httpGet: {port: 80}}}]}}}\n", check.Options{}).
+		hasNot(t, "No container has a readiness probe") // its proxy has one
 }
 
 // TestHookUsesAllGrace checks that a container without probes has the finding about its hook.

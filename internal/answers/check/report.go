@@ -56,7 +56,10 @@ type Workload struct {
 	// because no container has a readiness probe, except perhaps sidecars. It is false if the pod
 	// ends, as in a Job.
 	NoReadiness bool `json:"noReadiness,omitempty"`
-	running     int  // containers, except init containers that end
+	// NoLiveness are the containers that have probes, and no liveness probe, if the pod does not
+	// end. It is not part of the JSON.
+	NoLiveness []string `json:"-"`
+	running    int      // containers, except init containers that end
 	// NotSimulated names what can decide what happens to the pods and has no part in the figures,
 	// such as progressDeadlineSeconds.
 	NotSimulated []string `json:"notSimulated,omitempty"`
@@ -397,7 +400,7 @@ func (id FindingID) rank() int {
 // describeProbes sets what the workload says about the probes that its pod does not have.
 func (w *Workload) describeProbes(pod *v1.Pod) {
 	ends := w.Kind == "Job" || w.Kind == "CronJob" || pod.Spec.RestartPolicy != v1.RestartPolicyAlways
-	w.NoReadiness = !ends
+	w.NoReadiness = !ends && w.Kind != "Service" // of Knative, whose proxy probes by default
 	proxies := workloads.Sidecars(&pod.Spec)
 	for c := range podutil.Containers(&pod.Spec) {
 		if podutil.IsInit(&pod.Spec, c) {
@@ -406,6 +409,9 @@ func (w *Workload) describeProbes(pod *v1.Pod) {
 		w.running++
 		if !hasProbes(c) {
 			w.WithoutProbes = append(w.WithoutProbes, c.Name)
+		}
+		if !ends && proxies[c.Name] == "" && hasProbes(c) && c.LivenessProbe == nil {
+			w.NoLiveness = append(w.NoLiveness, c.Name)
 		}
 		if proxies[c.Name] == "" && c.ReadinessProbe != nil {
 			w.NoReadiness = false

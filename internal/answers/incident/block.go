@@ -121,9 +121,10 @@ func (t *textReader) endBlock() {
 		f.AtLeast = left.count == 0
 		t.place(f, left)
 		t.event = nil
-	case named: // the message comes later
-		t.pod = t.reader.pod(b.fields["namespace"], name, "", at)
 	default:
+		if named { // the message comes later
+			t.pod = t.reader.pod(b.fields["namespace"], name, "", at)
+		}
 		for _, line := range b.lines {
 			if !t.spokenEnd(line.Text, line.Place) && !t.sign(line.Text, line.Place) {
 				t.skip(line.Place, line.Text)

@@ -207,15 +207,20 @@ func (t *textReader) addEnd(f *Fact) bool {
 	return true
 }
 
-// denied matches words that deny the next ones, or ask for them, and deniedBy those that deny the
-// ones before, such as the value of a field.
-var denied, deniedBy, oomKilled = pattern("denied"), pattern("deniedBy"), regexp.MustCompile(`OOMKilled`)
+// denied matches words that deny the next ones, or ask for them, deniedBy those that deny the ones
+// before, such as the value of a field, and doubted those among them.
+var (
+	denied, deniedBy = pattern("denied"), pattern("deniedBy")
+	doubted          = regexp.MustCompile(`(?i)\b(?:would|should|could|might)\b`)
+	oomKilled        = regexp.MustCompile(`OOMKilled`)
+)
 
 // asserted returns where the first words in a line are that it does not deny, with their groups, or
 // nil.
 func asserted(line string, words *regexp.Regexp) []int {
 	for _, m := range words.FindAllStringSubmatchIndex(line, 20) {
-		if !denied.MatchString(line[:m[0]]) && !deniedBy.MatchString(line[m[1]:]) {
+		if !denied.MatchString(line[:m[0]]) && !deniedBy.MatchString(line[m[1]:]) &&
+			!doubted.MatchString(line[m[0]:m[1]]) {
 			return m
 		}
 	}
@@ -232,8 +237,12 @@ func (r *Recording) WaitsFor() (namespace, name string) {
 		if m := inNamespace.FindStringSubmatch(u.Text); m != nil {
 			namespace = m[1]
 		}
+		if strings.HasSuffix(u.Text, "successfully rolled out") {
+			continue
+		}
 		for _, m := range waitedFor.FindAllStringSubmatch(u.Text, 10) {
-			if name == "" && strings.ContainsAny(m[2], lower) && (m[1] != "" || strings.ContainsAny(m[0], `"/:=`)) {
+			if name == "" && strings.ContainsAny(m[2], lower) && m[2] != "kube-state-metrics" && // which reports
+				(m[1] != "" || strings.ContainsAny(m[0], `"/:=-`)) {
 				namespace, name = cmp.Or(m[1], namespace), m[2]
 			}
 		}

@@ -82,8 +82,8 @@ func (t *textReader) describeLine(line string, at Place) bool {
 	}
 	trimmed, d := strings.TrimSpace(line), t.describe
 	key, value := describedField(trimmed)
-	// without its colon
-	named := isContainer(trimmed) && (d == nil || !longFields[d.field]) && ofNamed.MatchString(t.reader.line(t.next))
+	title := strings.TrimSuffix(trimmed, ":")
+	named := isContainer(title) && (d == nil || !longFields[d.field]) && ofNamed.MatchString(t.reader.line(t.next))
 	switch {
 	case key == "Name" && isName(value) && (d == nil || indent(line) <= d.base && d.section != "Volumes"):
 		t.flush()
@@ -113,7 +113,7 @@ func (t *textReader) describeLine(line string, at Place) bool {
 		return true
 	}
 	if named {
-		d.begin(trimmed)
+		d.begin(title)
 		return true
 	}
 	return d.line(trimmed, key, value, indent(line), at)

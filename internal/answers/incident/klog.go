@@ -121,7 +121,9 @@ func (t *textReader) logLine(line string, at Place) bool {
 			f.Kind, f.Value = Phase, "Running"
 		}
 		t.addLog(f)
+		return true
 	}
+	t.spokenState(line, at)
 	return true
 }
 

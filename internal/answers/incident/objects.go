@@ -293,9 +293,27 @@ func (r *reader) object(o *object, kind, change string, depth int) bool {
 		r.wrapped(o, depth):
 	default:
 		r.others[cmp.Or(kind, "an object without a kind")]++
+		if kind == "" {
+			r.text.sentences(o)
+		}
 		return false
 	}
 	return true
+}
+
+// sentences uses what the strings in an object of another program say.
+func (t *textReader) sentences(o *object) {
+	for dec, n := json.NewDecoder(bytes.NewReader(o.whole)), 0; n < 1000; n++ {
+		token, err := dec.Token()
+		if err != nil {
+			return
+		}
+		text, _ := token.(string)
+		for line := range strings.Lines(text) {
+			line = strings.TrimSpace(line)
+			_ = t.spokenEvent(line, split(line, nil), o.at) || t.spokenState(line, o.at) || t.sign(line, o.at)
+		}
+	}
 }
 
 // wrapped uses the events in an object that a tool puts around them: an entry of a log, or a

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,6 +53,7 @@ func (r *reader) part(o *object, kind, change string) bool {
 	if !isWhole {
 		raw = o.whole
 	}
+	raw, o.whole = noTime.ReplaceAll(raw, []byte("${1}null")), noTime.ReplaceAll(o.whole, []byte("${1}null"))
 	// what does not fit is not there
 	err := cmp.Or(json.Unmarshal(o.whole, &part), json.Unmarshal(raw, &status), json.Unmarshal(o.whole, &own))
 	whole := kind == "Pod" || kind == "" && isWhole && o.fields["metadata"] != nil && o.fields["spec"] != nil
@@ -88,6 +90,9 @@ func (r *reader) part(o *object, kind, change string) bool {
 	r.probes(&part, o.at)
 	return true
 }
+
+// noTime matches a time in whose place a person wrote something else: it would end the object.
+var noTime = regexp.MustCompile(`("\w+(?:Time|At|Timestamp)":\s*)"[^"]{0,19}"`)
 
 // dockerEnd uses the end of a container in the output of docker inspect, or of podman. It returns
 // false for others.

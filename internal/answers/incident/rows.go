@@ -75,7 +75,7 @@ func (t *textReader) completeRow(f *Fact, left *columns, line string, right []wo
 	}
 	rest := strings.TrimLeft(strings.TrimPrefix(message, next), " \t")
 	kind, of, slash := strings.Cut(next, "/")
-	isObject := slash && isName(of) && objectKind.MatchString(kind)
+	isObject := slash && (isName(of) || isElided(of)) && objectKind.MatchString(kind)
 	f.AtLeast = left.count == 0
 	switch {
 	case len(left.ages)+len(left.dates) > 1 && (own || left.braces || left.count > 0 && !isObject):
@@ -314,8 +314,8 @@ func (t *textReader) statusRow(line string, before []word, m []string, at Place)
 		switch {
 		case w.text[0] == '+' && isAge(w.text[1:]):
 			f.ages[0] = parseAge(w.text[1:])
-		case (isName(w.text) || isElided(w.text)) && strings.ContainsAny(w.text, lower):
-			names = append(names, w.text)
+		case (isName(strings.TrimSuffix(w.text, ":")) || isElided(w.text)) && strings.ContainsAny(w.text, lower):
+			names = append(names, strings.TrimSuffix(w.text, ":"))
 		case slash && isPodKind(kind):
 			names = append(names, name)
 		}

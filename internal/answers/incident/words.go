@@ -120,19 +120,24 @@ func (c *columns) readTime(words []word) int {
 		return 3
 	case isNumber(w) && len(c.ages)+len(c.dates) > 0:
 		c.count = max(count0(w), 1)
-	case len(w) == 4 && w[3] == ',' && len(words) > 5: // Mon, 02 Jan 2006 15:04:05 -0700
-		for _, next := range words[1:6] {
-			w += " " + next.text
-		}
-		if c.addDate(time.RFC1123Z, w) {
-			return 6
-		}
+	case len(w) == 4 && w[3] == ',' && c.addDate(time.RFC1123Z, joinWords(words, 6)): // Mon, 02 Jan 2006 ..
+		return 6
+	case len(w) == 10 && w[4] == '-' && c.addDate(goTime, joinWords(words, 4)): // 2006-01-02 15:04:05 ..
+		return 4
 	case digit(w[0]) && len(w) >= 20 && w[len(w)-1] == 'Z':
 		c.addDate(time.RFC3339, w)
 	default:
 		return 0
 	}
 	return 1
+}
+
+// joinWords returns the first words of a list in one text.
+func joinWords(words []word, n int) (text string) {
+	for _, w := range words[:min(n, len(words))] {
+		text += " " + w.text
+	}
+	return text[1:]
 }
 
 // readName reads any other column, and returns the number of its words.

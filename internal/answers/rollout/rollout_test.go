@@ -608,7 +608,7 @@ func TestAddTwice(t *testing.T) {
 func TestKnown(t *testing.T) {
 	ignored := manifest{replicas: 2}.file()
 	ignored.Data = []byte(strings.Replace(string(ignored.Data), "metadata: {name: web}",
-		"metadata: {name: web, annotations: {probesim.dev/ignore: 'tcp-liveness, rollout'}}", 1))
+		"metadata: {name: web, annotations: {probesim.dev/ignore: 'unnoticed-failure, rollout'}}", 1))
 	report := func(f input.File, change func(*rollout.Options)) *rollout.Report {
 		o := options()
 		o.Runs = 3

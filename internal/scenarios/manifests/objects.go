@@ -72,8 +72,28 @@ func (f *Objects) sort(docs []*strict.Node) {
 		if f.full(doc) {
 			return
 		}
+		if len(docs) == 1 {
+			doc = whole(doc)
+		}
 		f.object(doc, doc.Field("apiVersion"), doc.Field("kind"))
 	}
+}
+
+// whole returns an object that has a document without a type, if that is a part of a pod, a pod
+// template without its workload, or a part of a container.
+func whole(n *strict.Node) *strict.Node {
+	if isContainer(n) {
+		n = podOf(n)
+	}
+	if n.Kind == strict.Mapping && !n.Field("apiVersion").Written() && !n.Field("kind").Written() {
+		switch strict.Sequence {
+		case n.Find("spec.containers").Kind:
+			complete(n, "v1", "Pod")
+		case n.Find("spec.template.spec.containers").Kind: // only the template counts
+			complete(n, "fragment.probesim.dev/v1", "Fragment")
+		}
+	}
+	return n
 }
 
 func (f *Objects) full(n *strict.Node) bool {
@@ -85,10 +105,6 @@ func (f *Objects) full(n *strict.Node) bool {
 }
 
 func (f *Objects) object(n, apiVersion, kind *strict.Node) {
-	if isContainer(n) {
-		n = podOf(n)
-		apiVersion, kind = n.Field("apiVersion"), n.Field("kind")
-	}
 	if !hasType(n, apiVersion, kind) {
 		f.refuse(n)
 		return
@@ -156,18 +172,23 @@ func isContainer(n *strict.Node) bool {
 	return probe
 }
 
-// podOf returns a Pod with a part of a container.
+// podOf returns a Pod, without its type, with a part of a container.
 func podOf(container *strict.Node) *strict.Node {
 	for _, field := range []string{"name", "image"} {
 		if !container.Field(field).Written() {
 			container.Put(field, field, strict.Scalar, "fragment")
 		}
 	}
-	pod := container.Within("spec", "containers")
-	pod.Put("apiVersion", "apiVersion", strict.Scalar, "v1")
-	pod.Put("kind", "kind", strict.Scalar, "Pod")
-	pod.Put("metadata", "metadata", strict.Mapping, "").Put("name", "name", strict.Scalar, "fragment")
-	return pod
+	return container.Within("spec", "containers")
+}
+
+// complete gives an object that lacks its type a type, and a name if it has none.
+func complete(n *strict.Node, apiVersion, kind string) {
+	n.Put("apiVersion", "apiVersion", strict.Scalar, apiVersion)
+	n.Put("kind", "kind", strict.Scalar, kind)
+	if !n.Field("metadata").Written() {
+		n.Put("metadata", "metadata", strict.Mapping, "").Put("name", "name", strict.Scalar, "fragment")
+	}
 }
 
 // hasType reports whether an object has an apiVersion and a kind.

@@ -59,14 +59,26 @@ func Headline(r *check.Report) string {
 		printable.Count(v.Containers, "container"), counts)
 }
 
-// Unready says which workloads have no readiness probe, in sentences, or returns nothing.
+// probesMissing says that a workload has no readiness or liveness probe.
+func probesMissing(w *check.Workload) (list []string) {
+	if w.NoReadiness && !saysUnready(w) {
+		list = append(list, unreadyWorkload(w))
+	}
+	if len(w.NoLiveness) > 0 {
+		list = append(list, fmt.Sprintf("Nothing restarts %s in a hang: there is no liveness probe.",
+			printable.And(w.NoLiveness)))
+	}
+	return list
+}
+
+// Unready says which workloads have no readiness probe, in sentences, or returns nothing. Of one
+// workload, it also says which containers have no liveness probe.
 func Unready(r *check.Report) []string {
 	without, n := r.Verdict.NoProbes, len(r.Verdict.NoReadiness)
-	switch {
-	case n == 0, len(r.Workloads) == 1 && saysUnready(&r.Workloads[0]):
+	if len(r.Workloads) == 1 {
+		return probesMissing(&r.Workloads[0])
+	} else if n == 0 {
 		return nil
-	case len(r.Workloads) == 1:
-		return []string{unreadyWorkload(&r.Workloads[0])}
 	}
 	outside, have := "", "have"
 	if slices.ContainsFunc(r.Workloads, func(w check.Workload) bool { return w.NoReadiness && hasReadySidecar(&w) }) {

@@ -102,7 +102,7 @@ func collect(p *incident.Pod, log kubeletLog) (list []*evidence) {
 	}
 	admission.Default(object)
 	names := p.Containers()
-	if len(names) != 1 {
+	if len(names) != 1 || len(object.Spec.Containers) > 1 && podutil.Find(object, "") != nil { // whose name is cut off
 		names = append(slices.Clone(names), "")
 	}
 	of := map[string]*evidence{}
@@ -170,6 +170,10 @@ func (e *evidence) finish() {
 		e.state, e.from = strings.TrimPrefix(e.row.Reason, "Init:"), e.row
 	}
 	e.ready = cmp.Or(e.ready, e.readyInRows())
+	if e.ready == "true" && e.from == e.row && e.row != nil && e.row.Count == 0 { // before, init containers did
+		e.restarts = 0
+		e.rows = []*incident.Fact{e.row}
+	}
 }
 
 func (e *evidence) setSpec() {
@@ -216,8 +220,11 @@ func (e *evidence) add(f *incident.Fact) {
 		e.conditions[f.Reason] = f
 	case incident.Event, incident.Log, incident.ProbeRun:
 		if u := f.Unhealthy(); u.Probe != "" {
-			e.failures = append(e.failures,
-				failure{u.Probe, u.Result, classify(u.Output), u.Output, max(f.Count, 1), f})
+			class := classify(u.Output)
+			if strings.HasSuffix(f.Message, " probe failed") { // a person left the output out
+				class = ""
+			}
+			e.failures = append(e.failures, failure{u.Probe, u.Result, class, u.Output, max(f.Count, 1), f})
 			return
 		}
 		e.objects = e.objects || f.Source == incident.FromEvent
@@ -334,6 +341,11 @@ func (e *evidence) ran() bool {
 		slices.ContainsFunc(e.ends, func(f *incident.Fact) bool { return causeOf[f.Reason] != CannotStart })
 }
 
+// readySince reports whether a row below an event in its text shows that the container is ready.
+func (e *evidence) readySince(f *incident.Fact) bool {
+	return e.ready == "true" && e.row != nil && e.row.File == f.File && e.row.Line > f.Line
+}
+
 // restarted reports whether the container has restarted, or waits for a restart.
 func (e *evidence) restarted() bool {
 	return e.restarts > 0 || e.count("BackOff") > 0 || e.restarts < 0 && e.startedAgain() ||
@@ -364,7 +376,7 @@ func (e *evidence) startedAgain() bool {
 	started, created, scheduled := e.events["Started"], e.events["Created"],
 		cmp.Or(e.events["Scheduled"].fact, e.of.events["Scheduled"].fact)
 	return slices.ContainsFunc([]tally{started, created}, func(t tally) bool {
-		return t.count > 1 && (e.name != "" || t.fact.Last.End().Sub(t.oldest.When.At) >= 5*time.Second)
+		return t.count > 1 && (e.name != "" || t.fact.Last.At.Sub(t.oldest.When.End()) >= 5*time.Second)
 	}) || started.fact != nil && slices.ContainsFunc(e.failures, func(f failure) bool {
 		return f.fact.When.Known() && f.fact.Aged == started.fact.Aged &&
 			started.fact.Last.At.After(f.fact.When.End()) &&

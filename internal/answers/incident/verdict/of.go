@@ -155,7 +155,7 @@ func addSign(rec *incident.Recording, list []Verdict) {
 		open := v.Cause == OwnExit && v.Sure != Certain ||
 			v.Sure == Open && slices.Contains([]Cause{Unknown, Waiting, NotReady}, v.Cause)
 		late := v.Cause == Volume && strings.Contains(v.Sentence, "time")
-		if v.Pod == nil || v.readyNow && !v.generic || v.Because != "" {
+		if v.Pod == nil || v.readyNow && !v.generic && v.Restarts < 1 || v.Because != "" {
 			continue
 		}
 		for _, sign := range slices.Backward(rec.Signs) {
@@ -194,7 +194,8 @@ func ofSign(rec *incident.Recording) *ruling {
 }
 
 // waited has the signs that say that not all is well, whatever the facts show.
-var waited = map[string]bool{"sign unknown progress": true, "sign unknown rollout": true, "sign unknown wait": true}
+var waited = map[string]bool{"sign unknown progress": true, "sign unknown rollout": true, "sign unknown wait": true,
+	"sign vague hang": true}
 
 // created matches the message of a Job, whose pods have its name and five letters.
 var created = regexp.MustCompile(`^Created pod: ([a-z0-9][-a-z0-9.]*)-[a-z0-9]{5}$`)

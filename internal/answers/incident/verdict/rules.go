@@ -30,8 +30,8 @@ type ruling struct {
 // first, memory before probes; then what excludes a probe; then strong evidence.
 var rules = []func(*evidence) *ruling{
 	relisted, evicted, rejected, named, cannotStart, killed, replaced, starved, completed, inPart, nodeNotReady,
-	notStopped, removed, nodeGone, tooYoung, probeExcluded, inLog, fitsWindow, together, restarted, failing, notReady,
-	gated, harmless, hookFailed, waits, kubeletRestarted, unwell,
+	notStopped, removed, nodeGone, tooYoung, probeExcluded, inLog, fitsWindow, together, restarted, endedBefore,
+	failing, notReady, gated, harmless, hookFailed, waits, kubeletRestarted, unwell,
 }
 
 func judge(e *evidence) *ruling {
@@ -136,7 +136,10 @@ func rejected(e *evidence) *ruling {
 	t, has := e.of.events[Rejected]
 	// of a Job (syncJob in pkg/controller/job/job_controller.go at v1.37.2)
 	failed := cmp.Or(e.of.conditions["Failed"], &incident.Fact{})
+	refused := cmp.Or(e.of.conditions["ReplicaFailure"], &incident.Fact{}) // of a workload
 	switch {
+	case refused.Value == "True" && !has:
+		t.fact = refused
 	case failed.Value == "True" && failed.Message == "Job was active longer than specified deadline":
 		return certain(Removed, failed).likely().saying("job past deadline")
 	case failed.Value == "True" && failed.Message == "Job has reached the specified backoff limit":
@@ -272,7 +275,8 @@ func cannotStart(e *evidence) *ruling {
 		t, has := e.events[cause]
 		// it is about a container that the events do not name
 		others := e == e.of && len(e.pod.Containers()) > 1 && cause == Image
-		if has && (!e.ran() || others || started != nil && after(t.fact, started) && cause != CannotStart) {
+		again := others || started != nil && after(t.fact, started) && cause != CannotStart
+		if has && !e.readySince(t.fact) && (!e.ran() || again) {
 			return certain(cause, t.fact)
 		}
 	}
@@ -282,7 +286,7 @@ func cannotStart(e *evidence) *ruling {
 	for _, cause := range []Cause{Volume, Sandbox, Unschedulable} {
 		t, has := e.events[cause]
 		before := func(f *incident.Fact) bool { return !after(t.fact, f) || e.ready != "" || e.from != nil }
-		if e == e.of && has && !slices.ContainsFunc(ran, before) && (cause != Unschedulable ||
+		if e == e.of && has && !e.readySince(t.fact) && !slices.ContainsFunc(ran, before) && (cause != Unschedulable ||
 			e.count("Scheduled") == 0) {
 			r := certain(cause, t.fact).fromLog()
 			if len(ran) > 0 {
@@ -689,14 +693,39 @@ func restarted(e *evidence) *ruling {
 	if len(own.proof) == 0 {
 		own = certain(OwnExit, cmp.Or(e.from, e.counted(), e.events["Started"].fact))
 	}
-	mayBeKilled := e.signalled || e.exits && !e.whole && e.life != nil && e.earliest() != bounds.Never
+	if i := slices.IndexFunc(e.rows, func(f *incident.Fact) bool { return f.Reason == "Completed" }); i >= 0 &&
+		!e.exits && !slices.ContainsFunc(e.rows, crashed) {
+		return certain(OwnExit, e.rows[i]).likely().saying("completed again")
+	}
+	mayBeKilled := e.signalled || e.askedToStop() ||
+		e.exits && !e.whole && e.life != nil && e.earliest() != bounds.Never
 	switch {
 	case mayBeKilled:
 	case e.exits, e.whole, e.unready != nil && e.unready.dead(), len(e.failures) > 0 && e.unready == nil,
-		slices.ContainsFunc(e.rows, crashed):
+		slices.ContainsFunc(e.rows, crashed), // or failures of a probe would stand between the starts
+		len(e.failures) == 0 && e.count("BackOff") > 2 && e.count("Started") > 2 && !e.log.partial:
 		return own.likely()
 	}
 	return own.open(e.suspects()...)
+}
+
+// endedBefore: a probe found that the container had ended, and no later start is known.
+func endedBefore(e *evidence) *ruling {
+	for _, f := range slices.Backward(e.failures) {
+		if f.class == Ending && e.ready != "true" && !e.running() && !e.startedAfter(f.fact) {
+			return certain(OwnExit, f.fact).of(f.probe).open(e.suspects()...).saying("open ended")
+		}
+	}
+	return nil
+}
+
+// askedToStop reports whether the end can be that of a program that was asked to stop, and the text
+// is cut off before the probes. It ends with 0, or with 2 if it is written in Go and does not
+// handle SIGTERM.
+func (e *evidence) askedToStop() bool {
+	shown := e.complete || e.init || slices.Contains(e.pod.Described, e.name) || e.killer != nil
+	return e.exits && !shown && (e.end.ExitCode == 0 || e.end.ExitCode == 2) && e.restarted() &&
+		(e.life == nil || e.life.Greatest >= 20*time.Second)
 }
 
 // outlasts reports whether an instance has run as long as a kill by its startup probe takes, while
@@ -764,6 +793,8 @@ func failing(e *evidence) *ruling {
 	case e.overSince(f) && (e.ready == "true" || f.probe == trace.Startup && e.started == "true"):
 		r.cause = Nothing
 		return r
+	case e.overSince(f) && e.ready == "false" && e.unready != nil:
+		return nil // the readiness probe fails now
 	case e.overSince(f):
 		return r.open(Nothing).saying("failed before")
 	}
@@ -960,7 +991,7 @@ func (e *evidence) errored(of trace.Probe) *ruling {
 	switch m := missing.FindStringSubmatch(failed.output); {
 	case failed.class == NoCommand:
 		if r.words = "errors command"; m == nil {
-			if !ownFault.MatchString(failed.output) {
+			if byRuntime(failed.output) {
 				said := strings.Join(strings.Fields(failed.output), " ")
 				r.words, r.what = "errors runtime", ": "+shortened(lastError(said))
 			}
@@ -978,8 +1009,11 @@ func (e *evidence) errored(of trace.Probe) *ruling {
 // missing matches the program of a command that the image does not have.
 var missing = regexp.MustCompile(`exec: \\*"([^"\\]+)\\*": (?:executable file not found|stat [^:]+: no such file)`)
 
-// ownFault matches why a command that is there cannot run.
-var ownFault = regexp.MustCompile(`permission denied|exec format error`)
+// byRuntime reports whether the runtime cannot start a command, and does not blame the command.
+func byRuntime(output string) bool { return !ownFault.MatchString(output) }
+
+// ownFault matches why a command cannot run.
+var ownFault = regexp.MustCompile(`permission denied|exec format error|not found|no such file`)
 
 // hookFailed: a preStop hook, which the kubelet runs before it stops a container, or a hook of
 // which the text does not say which it is.
@@ -1007,7 +1041,7 @@ func waits(e *evidence) *ruling {
 		return certain(OwnExit, e.from).likely()
 	case e.state == "Failed":
 		return certain(Unknown, e.from).open().saying("bare unknown")
-	case e.count("Pulling") > e.count("Pulled") && e.count("Created") == 0 && !e.restarted():
+	case e.count("Pulling") > e.count("Pulled") && e.count("Created") == 0 && !e.restarted() && e.ready != "true":
 		return certain(Waiting, e.events["Pulling"].fact).likely().saying("pulls")
 	case e.from != nil && (e.state == "ContainerCreating" ||
 		e.state == "PodInitializing" || e.state == "Pending"):
@@ -1021,8 +1055,11 @@ var bare = []struct {
 	kind          incident.Kind
 	reason, value string
 	cause         Cause
-}{{incident.Phase, "", "Failed", Unknown}, {incident.Ready, "", "false", NotReady},
-	{incident.Condition, "Ready", "False", NotReady}, {incident.Phase, "", "Pending", Waiting}}
+	words         string
+}{{incident.Phase, "", "Failed", Unknown, "bare unknown"}, {incident.Ready, "", "false", NotReady, "bare notReady"},
+	{incident.Condition, "Ready", "False", NotReady, "bare notReady"},
+	{incident.Condition, "Available", "False", Waiting, "bare workload"},
+	{incident.Phase, "", "Pending", Waiting, "bare waiting"}}
 
 // unwell: the text shows that something does not run, or is not ready, and no other rule knows
 // more.
@@ -1033,16 +1070,19 @@ func unwell(e *evidence) *ruling {
 		r := certain(Waiting, e.from).open().saying("waits for init")
 		r.what = strings.Replace(e.state, "/", " of ", 1)
 		return r
-	case waits:
+	case waits && e.state != "":
 		return certain(Waiting, e.from).open().saying("waits for reason")
+	case waits: // the reason is cut off
+		return certain(Waiting, e.from).open().saying("bare waiting")
 	}
 	for _, b := range bare {
 		f := e.find(func(f *incident.Fact) bool {
-			newest := b.kind != incident.Condition || f == e.conditions[b.reason]
+			newest := b.kind != incident.Condition || f == e.conditions[b.reason] &&
+				(b.reason == "Ready" || f.Message == "" || strings.Contains(f.Message, "minimum availability"))
 			return f.Kind == b.kind && f.Value == b.value && newest && e.about(f)
 		})
 		if f != nil && !e.init && (e == e.of || b.kind == incident.Ready && e.ready == b.value) {
-			r := certain(b.cause, f).open().saying("bare " + string(b.cause))
+			r := certain(b.cause, f).open().saying(b.words)
 			r.what = strings.TrimSuffix(" ("+firstLine(f.Message, 120)+")", " ()")
 			return r
 		}

@@ -43,11 +43,65 @@ func TestNoMoreThanTheTextProves(t *testing.T) {
   Normal   Started    32s                kubelet            Started container app
   Warning  Unhealthy  18s (x7 over 90s)  kubelet            Startup probe failed: HTTP probe failed with statuscode: 503
 `, "app", verdict.Failing, verdict.Certain, "has not killed it"},
+		{"a pod that a later list has as ready has its image", `
+Warning  Failed  2m1s (x3 over 5m)  kubelet  Failed to pull image "app:latest": rpc error: pull access denied
+Warning  Failed  2m1s (x3 over 5m)  kubelet  Error: ErrImagePull
+
+NAME    READY   STATUS    RESTARTS   AGE
+web-1   1/1     Running   0          85s
+`, "", verdict.Nothing, verdict.Certain, "everything is ready"},
+		{"init containers that ended are no restart of a ready pod", `
+web-1   0/1   Init:0/1          0   2s
+web-1   0/1   Init:Error        1   4s
+web-1   0/1   PodInitializing   0   9s
+web-1   1/1   Running           0   10s
+`, "", verdict.Nothing, verdict.Certain, "everything is ready"},
+		{"a status has the exit code", `
+NAME    READY   STATUS      RESTARTS   AGE
+web-1   0/1     Completed   2          26s
+`, "", verdict.OwnExit, verdict.Likely, "ended without an error (Completed)"},
+		{"an old failure of a pod that a list has as not ready", `
+NAME    READY   STATUS    RESTARTS   AGE
+web-1   0/1     Running   0          9m
+Name:   web-1
+Events:
+  Type     Reason     Age                  From     Message
+  Warning  Unhealthy  4m                   kubelet  Readiness probe failed: HTTP probe failed with statuscode: 503
+  Warning  Unhealthy  3m (x5 over 3m40s)   kubelet  Liveness probe failed: Get "http://10.0.0.7:80/": EOF
+`, "", verdict.NotReady, verdict.Certain, "is not ready"},
+		{"a name with a colon in a row", `
+web:   0/1 CrashLoopBackOff   6 restarts
+db:    1/1 Running            0 restarts
+`, "", verdict.OwnExit, verdict.Open, "web has restarted 6 times"},
+		{"starts without a failed probe between them", `
+Normal   Started  3m (x9 over 18m)   kubelet  Started container app
+Warning  BackOff  1m (x60 over 18m)  kubelet  Back-off restarting failed container app in pod web-1_default(1)
+`, "app", verdict.OwnExit, verdict.Likely, "ended by itself"},
+		{"a workload without its pods", `
+status:
+  conditions:
+  - {type: Available, status: "False", reason: MinimumReplicasUnavailable,
+     message: Deployment does not have minimum availability.}
+`, "", verdict.Waiting, verdict.Open, "A workload is not available"},
+		{"a workload that cannot make pods", `
+status:
+  conditions:
+  - {type: ReplicaFailure, status: "True", message: 'pods "web-1" is forbidden: exceeded quota: small'}
+`, "", verdict.Rejected, verdict.Certain, "does not take the pods of its workload"},
+		{"an alert names its pod", `
+Alert: Pod has been in a non-ready state for more than 15 minutes.
+ • job: kube-state-metrics
+ • namespace: shop
+ • pod: web-7d77cc9cb-w7wlc
+`, "", verdict.Unknown, verdict.Open, "speaks of something that is not ready"},
 	} {
 		v := verdict.Of(incident.Read([]input.File{{Name: "text", Data: []byte(test.text)}})).Verdicts[0]
 		if v.Cause != test.cause || v.Sure != test.sure || v.Container != test.container ||
 			!strings.Contains(v.Sentence, test.says) {
 			t.Errorf("%s: got %s %s in %q: %s", test.name, v.Sure, v.Cause, v.Container, v.Sentence)
+		}
+		if q := v.Question; test.name == "an alert names its pod" && !strings.HasSuffix(q.Command, "w7wlc -n shop") {
+			t.Errorf("%s: %s", test.name, q.Command)
 		}
 	}
 }

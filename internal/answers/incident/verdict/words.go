@@ -77,7 +77,9 @@ func write(e *evidence, r *ruling) Verdict {
 		r.proof = append(r.proof, w.failure.fact)
 	}
 	for _, f := range r.proof {
-		v.Evidence = append(v.Evidence, Evidence{f.Place, lineOf(f)})
+		if at := (Evidence{f.Place, lineOf(f)}); !slices.Contains(v.Evidence, at) {
+			v.Evidence = append(v.Evidence, at)
+		}
 	}
 	if v.Cause == LivenessProbe || v.Cause == StartupProbe {
 		e.tuneNext(&v)
@@ -403,6 +405,8 @@ func (e *evidence) means(f *failure) phrase {
 		key = "failure forbidden"
 	case strings.Contains(f.output, "server gave HTTP response to HTTPS"):
 		key = "failure plain"
+	case f.class == NoCommand && byRuntime(f.output):
+		key = "failure runtime"
 	}
 	switch p := e.probe(f.probe); {
 	case tool.MatchString(f.output):
@@ -418,7 +422,7 @@ func (e *evidence) means(f *failure) phrase {
 
 // What the output of a failed probe names.
 var (
-	localHost = regexp.MustCompile(`^Get "?https?://(localhost|127\.0\.0\.1|\[::1\])\b`)
+	localHost = regexp.MustCompile(`^Get ["“<]*https?://(localhost|127\.0\.0\.1|\[::1\])\b`)
 	pathIn    = regexp.MustCompile(`Get "?https?://[^/\s"]*(/[^\s"]*)`)
 	portIn    = regexp.MustCompile(`(?:dial tcp \S*|Get "?https?://[^/\s"]*|service "[^"]*):(\d+)\b|\bport (\d+)\b`)
 	statusIn  = regexp.MustCompile(status + `(\d{3})`)
@@ -655,6 +659,8 @@ func (w *writer) action(p phrase) phrase {
 		return phrases["failure"]
 	case w.r.cause == Nothing:
 		return phrase{}
+	case class == "":
+		return phrases["failure"]
 	case w.r.cause == NotReady, w.v.Class == Refused && tool.MatchString(w.failure.output):
 		return w.e.means(w.failure)
 	case w.v.Class == NotServing || w.v.Class == Output:
