@@ -12,7 +12,7 @@ import (
 // The manifest with the changes in place meets the requirement, and differs in nothing else.
 func TestEdit(t *testing.T) {
 	o := options()
-	o.Runs = 8
+	o.Runs = 30
 	o.Require, _ = require.Parse("lost<=0")
 	hook := "lifecycle:\n          preStop: # short\n            exec: {command: [sleep, '1']}"
 	file := manifest{replicas: 3, container: hook}.file()
@@ -42,7 +42,7 @@ func TestEditRejectsAnchors(t *testing.T) {
 	o := options()
 	o.Runs = 4
 	o.Require, _ = require.Parse("lost<=0")
-	hook := "lifecycle: &hook {preStop: {exec: {command: [sleep, '1']}}}\n      initContainers:\n      - {name: " +
+	hook := "lifecycle: &hook {preStop: {exec: {command: [sleep, '0.1']}}}\n      initContainers:\n      - {name: " +
 		"other, image: other, restartPolicy: Always, lifecycle: *hook}"
 	file := manifest{replicas: 3, container: hook}.file()
 	r, err := rollout.Tune([]input.File{file}, nil, o, true)

@@ -85,7 +85,7 @@ func TestReports(t *testing.T) {
 		{"neg-without-prestop", behind("neg"), rollout.Loses,
 			[]string{"the program has exited, still a target of neg", "fix preStop: {sleep:"}},
 		{"app-gateway-takes-40s", behind("app-gateway: add 40s, remove 40s"), rollout.Loses,
-			[]string{"still a target of app-gateway for up to 40.4s", "preStop: {sleep: {seconds: 51",
+			[]string{"still a target of app-gateway for up to 40s", "preStop: {sleep: {seconds: 51",
 				"and terminationGracePeriodSeconds: 5", "app-gateway adds a pod after 40s and"}},
 		{"sleep-beyond-the-grace-period", rollout.Options{Router: "alb-ip", App: rollout.App{Start: seconds(20, 20)}},
 			rollout.Loses,
