@@ -94,14 +94,26 @@ Alert: Pod has been in a non-ready state for more than 15 minutes.
  • namespace: shop
  • pod: web-7d77cc9cb-w7wlc
 `, "", verdict.Unknown, verdict.Open, "speaks of something that is not ready"},
+		{"a hook that failed, in the words of 2016", `
+38s  38s  1  {kubelet n1}  spec.containers{app}  Normal  Killing  Killing container with id 5c6a: PostStart handler: error 1
+`, "app", verdict.PostStartHook, verdict.Certain, "its postStart hook failed"},
+		{"a command for one container of several", `
+NAME    READY   STATUS    RESTARTS   AGE
+web-1   1/2     Running   1          10m
+
+Warning  Unhealthy  pod/web-1  Liveness probe failed: HTTP probe failed with statuscode: 500
+Normal   Killing    pod/web-1  Container app failed liveness probe, will be restarted
+`, "app", verdict.LivenessProbe, verdict.Certain, "was killed by its liveness probe"},
 	} {
 		v := verdict.Of(incident.Read([]input.File{{Name: "text", Data: []byte(test.text)}})).Verdicts[0]
 		if v.Cause != test.cause || v.Sure != test.sure || v.Container != test.container ||
 			!strings.Contains(v.Sentence, test.says) {
 			t.Errorf("%s: got %s %s in %q: %s", test.name, v.Sure, v.Cause, v.Container, v.Sentence)
 		}
-		if q := v.Question; test.name == "an alert names its pod" && !strings.HasSuffix(q.Command, "w7wlc -n shop") {
-			t.Errorf("%s: %s", test.name, q.Command)
+		command := map[string]string{"an alert names its pod": "w7wlc -n shop",
+			"a command for one container of several": "-c app --previous"}[test.name]
+		if command != "" && !strings.HasSuffix(v.Question.Command, command) {
+			t.Errorf("%s: %s", test.name, v.Question.Command)
 		}
 	}
 }

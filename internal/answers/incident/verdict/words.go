@@ -180,7 +180,8 @@ func (w *writer) setValues() {
 		return " " + flag + name
 	}
 	namespace := option("-n ", e.pod.Namespace, e.pod.Namespace != "" && e.pod.Namespace != "default")
-	container := option("-c ", v.Container, v.Container != "" && e != e.of)
+	several := e != e.of || e.init || e.row != nil && e.row.Value != "" && !strings.HasSuffix(e.row.Value, "/1")
+	container := option("-c ", v.Container, v.Container != "" && several)
 	before := e.restarted() || e.end != nil && e.end.Previous
 	previous := option("--previous", "", before && w.r.cause != NotReady && w.r.cause != Changed)
 	who := w.who(name)
@@ -337,7 +338,8 @@ func (w *writer) message() (message string) {
 	if _, output, is := strings.Cut(message, "\nOutput: "); is { // of mount
 		message = output
 	}
-	if first, _, _ := strings.Cut(message, "\n"); w.r.cause == Rejected || strings.HasSuffix(first, ":") { // wrapped
+	if first, _, _ := strings.Cut(message, "\n"); w.r.cause == Rejected || strings.HasSuffix(first, ":") ||
+		strings.HasSuffix(first, ",") { // wrapped
 		message = strings.Join(strings.Fields(message), " ")
 	}
 	message = beforeWhy.ReplaceAllString(message, "")
@@ -553,7 +555,7 @@ func (w *writer) readiness() string {
 	case of != nil && other != nil && of.HTTPGet != nil && other.HTTPGet != nil &&
 		of.HTTPGet.Path == other.HTTPGet.Path && of.HTTPGet.Port == other.HTTPGet.Port:
 		return "The readiness probe asks the same: what makes the container not ready restarts it, too."
-	case w.failure == nil && unready != nil:
+	case unready != nil && (w.failure == nil || w.r.words == "failing both" && unready.class != w.failure.class):
 		return "The readiness probe failed, too. " + w.meaning(unready)
 	case w.r.cause == Failing && unready != nil && w.r.words != "failing both":
 		return "The readiness probe failed, too."
