@@ -83,8 +83,12 @@ func checkKind(n, apiVersion, kind *strict.Node) bool {
 		strict.Nearest(written, known) == "" && templateIn(n) == "" {
 		return true
 	}
-	if kind.Value == "Template" {
+	switch kind.Value {
+	case "Template":
 		kind.Errorf("is a template of OpenShift: render it with oc process --local -o yaml -f FILE")
+		return false
+	case "DeploymentConfig":
+		apiVersion.Errorf("a DeploymentConfig of OpenShift has apps.openshift.io/v1 today")
 		return false
 	}
 	kind.Errorf("%s has no kind %s%s", strict.Quote(apiVersion.Value), strict.Quote(kind.Value),

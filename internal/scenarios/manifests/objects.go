@@ -83,15 +83,29 @@ func (f *Objects) sort(docs []*strict.Node) {
 // template without its workload, or a part of a container.
 func whole(n *strict.Node) *strict.Node {
 	if isContainer(n) {
-		n = podOf(n)
+		n = n.Within("spec", "containers")
 	}
-	if n.Kind == strict.Mapping && !n.Field("apiVersion").Written() && !n.Field("kind").Written() {
-		switch strict.Sequence {
-		case n.Find("spec.containers").Kind:
-			complete(n, "v1", "Pod")
-		case n.Find("spec.template.spec.containers").Kind: // only the template counts
-			complete(n, "fragment.probesim.dev/v1", "Fragment")
+	apiVersion, kind, containers := "v1", "Pod", n.Find("spec.containers")
+	if !containers.Written() { // of a custom resource, only the template counts
+		apiVersion, kind, containers = "fragment.probesim.dev/v1", "Fragment", n.Find("spec.template.spec.containers")
+	}
+	if n.Kind != strict.Mapping || n.Field("apiVersion").Written() || n.Field("kind").Written() ||
+		containers.Kind != strict.Sequence {
+		return n
+	}
+	put := func(to *strict.Node, field, value string) {
+		if !to.Field(field).Written() && to.Kind == strict.Mapping {
+			to.Put(field, field, strict.Scalar, value)
 		}
+	}
+	for _, container := range containers.Items {
+		put(container, "name", "fragment")
+		put(container, "image", "fragment")
+	}
+	put(n, "apiVersion", apiVersion)
+	put(n, "kind", kind)
+	if !n.Field("metadata").Written() {
+		put(n.Put("metadata", "metadata", strict.Mapping, ""), "name", "fragment")
 	}
 	return n
 }
@@ -170,25 +184,6 @@ func isContainer(n *strict.Node) bool {
 		probe = probe || strings.HasSuffix(key.Name, "Probe") && n.Items[i].Kind == strict.Mapping
 	}
 	return probe
-}
-
-// podOf returns a Pod, without its type, with a part of a container.
-func podOf(container *strict.Node) *strict.Node {
-	for _, field := range []string{"name", "image"} {
-		if !container.Field(field).Written() {
-			container.Put(field, field, strict.Scalar, "fragment")
-		}
-	}
-	return container.Within("spec", "containers")
-}
-
-// complete gives an object that lacks its type a type, and a name if it has none.
-func complete(n *strict.Node, apiVersion, kind string) {
-	n.Put("apiVersion", "apiVersion", strict.Scalar, apiVersion)
-	n.Put("kind", "kind", strict.Scalar, kind)
-	if !n.Field("metadata").Written() {
-		n.Put("metadata", "metadata", strict.Mapping, "").Put("name", "name", strict.Scalar, "fragment")
-	}
 }
 
 // hasType reports whether an object has an apiVersion and a kind.
