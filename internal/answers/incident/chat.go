@@ -44,7 +44,7 @@ func speaks(trimmed string) bool {
 // spokenEvent reads a line with the words of a message.
 func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
 	start, reason, strong := spokenIn(line)
-	if start < 0 {
+	if start < 0 || t.program && strings.ToLower(line[start:start+1]) == line[start:start+1] { // of its own probe
 		return false
 	}
 	for len(words) > 0 && words[len(words)-1].start >= start {

@@ -213,7 +213,7 @@ func containerIn(message string) string {
 
 // ofAContainer has the reasons of events about containers, among those whose messages may not name
 // the container.
-var ofAContainer = wordSet(`Unhealthy ProbeWarning Pulled Pulling Created Started Killing BackOff Failed`)
+var ofAContainer = wordSet(`Unhealthy ProbeWarning ProbeError Pulled Pulling Created Started Killing BackOff Failed`)
 
 // ofContainer reports whether a fact is about a container.
 func (f *Fact) ofContainer() bool {

@@ -154,7 +154,7 @@ func (r *reader) readFile(f input.File) {
 
 // used returns how many things were read.
 func (r *reader) used() int {
-	return len(r.rec.Facts) + len(r.rec.Pods) + len(r.rec.templates) + r.objects + len(r.lateProbes)
+	return len(r.rec.Facts) + len(r.rec.Signs) + len(r.rec.Pods) + len(r.rec.templates) + r.objects + len(r.lateProbes)
 }
 
 // line returns the line at an offset, without its line break.

@@ -16,9 +16,9 @@ type Unhealthy struct {
 var unhealthy = pattern("unhealthyMessage")
 
 // results are the results of probes in events and logs.
-var results = map[string]trace.Result{"failed": trace.Failure, "errored": trace.Error, "error": trace.Error,
-	"succeeded": trace.Success,
-	"warning":   trace.Warning, "terminated redirects": trace.Warning}
+var results = map[string]trace.Result{"failed": trace.Failure, "errored": trace.Error, "succeeded": trace.Success,
+	"error":   trace.Failure, // of a ProbeError, which the kubelet of OpenShift writes beside an Unhealthy
+	"warning": trace.Warning, "terminated redirects": trace.Warning}
 
 // ParseUnhealthy reads the message of an event about a probe (pkg/kubelet/prober/prober.go, probe).
 func ParseUnhealthy(message string) Unhealthy {

@@ -114,6 +114,9 @@ func collect(p *incident.Pod, log kubeletLog) (list []*evidence) {
 		list = append(list, of[name])
 	}
 	pod := list[len(list)-1]
+	for _, e := range list {
+		e.of = pod
+	}
 	for _, f := range p.Facts {
 		cmp.Or(of[f.Container], pod).add(f)
 		if f.Kind == incident.Event && f.Reason != "Scheduled" && f.Reason != "FailedScheduling" {
@@ -123,8 +126,12 @@ func collect(p *incident.Pod, log kubeletLog) (list []*evidence) {
 	for _, of := range killers {
 		pod.giveFailures(of, list)
 	}
+	for _, e := range list { // failures of no named container may be those of this one
+		if t, has := e.events[Removed]; has && len(pod.failures) > 0 && !e.startedAfter(t.fact) {
+			pod.events[Removed] = t
+		}
+	}
 	for _, e := range list {
-		e.of = pod
 		e.finish()
 	}
 	return list
@@ -162,6 +169,11 @@ func (e *evidence) finish() {
 			break
 		}
 	}
+	e.failures = slices.DeleteFunc(e.failures, func(f failure) bool {
+		return f.fact.Reason == "ProbeError" && slices.ContainsFunc(e.failures, func(of failure) bool {
+			return of.fact.Reason == "Unhealthy" && of.probe == f.probe && of.result == f.result
+		})
+	})
 	e.killer = cmp.Or(main(e.failed(trace.Startup)), main(e.failed(trace.Liveness)))
 	e.unready = main(e.failed(trace.Readiness))
 	if n := len(e.of.rows); n > 0 {
@@ -232,7 +244,11 @@ func (e *evidence) add(f *incident.Fact) {
 		e.objects = e.objects || f.Source == incident.FromEvent
 		kind := kindOf(f)
 		t := e.events[kind]
-		e.events[kind] = tally{t.count + max(f.Count, 1), f, cmp.Or(t.oldest, f)}
+		told := f
+		if t.fact != nil && strings.Contains(f.Message, "unmounted volumes=") { // a sum of what others say
+			told = t.fact
+		}
+		e.events[kind] = tally{t.count + max(f.Count, 1), told, cmp.Or(t.oldest, f)}
 	}
 	switch f.Kind {
 	case incident.Terminated, incident.Waiting, incident.Running, incident.Row, incident.Restarts:
