@@ -33,7 +33,7 @@ func newMeasure() *cobra.Command {
 		someFiles("measure requires a file with pods, or - for stdin"),
 		o.measure)
 	cmd.ValidArgsFunction = nil // files of any name
-	addOutput(cmd, &o.output, "table", []string{"table", "json", "markdown", "html", "annotations", "config"})
+	addOutput(cmd, &o.output, "table", []string{"table", "json", "markdown", "html", "config"})
 	addVersions(cmd, &o.versions, "Kubernetes `versions` of the kubelets, for example v1.36 or v1.34..",
 		"those of the nodes in the files, or all")
 	addDelays(cmd, &o.delays, "typical", "The `nodes`")
@@ -58,12 +58,11 @@ With --prometheus, measure also reads metrics of the kubelet about probes and of
 kube-state-metrics about pods, from files. docs/measure.md has the queries.
 
 Output formats:
-  table        a table, and what is not known (default)
-  json         stable JSON, described in docs/json.md
-  markdown     the same for an issue
-  html         a page
-  annotations  annotations of workloads for probesim check
-  config       a .probesim.yaml for probesim check
+  table     a table, and what is not known (default)
+  json      stable JSON, described in docs/json.md
+  markdown  the same for an issue
+  html      a page
+  config    a .probesim.yaml for probesim check
 
 Exit codes:
   0    a start or a stop is measured
@@ -105,7 +104,7 @@ func (o *measureOptions) measure(cmd *cobra.Command, args []string) error {
 	if err := o.write(cmd, r); err != nil {
 		return err
 	}
-	if !r.Measured() && (o.output == "annotations" || o.output == "config") {
+	if !r.Measured() && o.output == "config" {
 		return &exitError{exitFailed, errors.New("nothing is measured: 'probesim measure' without -o says why")}
 	}
 	return failed(!r.Measured())
@@ -128,10 +127,7 @@ func readMetrics(cmd *cobra.Command, name string, m *measure.Metrics) error {
 }
 
 func (o *measureOptions) write(cmd *cobra.Command, r *measure.Report) error {
-	switch o.output {
-	case "annotations":
-		return render.Annotations(cmd.OutOrStdout(), r)
-	case "config":
+	if o.output == "config" {
 		return render.Config(cmd.OutOrStdout(), r)
 	}
 	a := answer{json: r, document: render.Document(r)}

@@ -20,7 +20,6 @@ import (
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
-	"probesim.dev/trace"
 )
 
 // Options say on which nodes the pods ran. The zero value stands for all releases, and for nodes
@@ -110,10 +109,8 @@ type Container struct {
 	// Start contains all starts; nil if none is known. Median is the one in the middle.
 	Start  *value.Interval `json:"start,omitempty"`
 	Median *value.Interval `json:"median,omitempty"`
-	// Ignorance is the widest range of a start. Halve is the setting with which it would be half as
-	// wide, such as readinessProbe.periodSeconds: 4.
+	// Ignorance is the widest range of a start.
 	Ignorance value.Seconds `json:"ignorance,omitempty"`
-	Halve     string        `json:"halve,omitempty"`
 	// Limit is how long the first start may always take (docs/limits.md); 0: no probe stops it.
 	// Margin is what the slowest start leaves of it at least.
 	Limit  value.Seconds `json:"limit,omitempty"`
@@ -322,27 +319,9 @@ func (m *measurement) count(s *sample) {
 		return
 	}
 	c.Starts = append(c.Starts, Start{s.pod.Key(), s.at.At, s.instance, *interval(s.took)})
-	if width := s.took.Greatest - s.took.Least; value.Seconds(width) > c.Ignorance && s.fromAbove == "" {
-		c.Ignorance, c.Halve = value.Seconds(width), halve(s)
+	if s.fromAbove == "" {
+		c.Ignorance = max(c.Ignorance, value.Seconds(s.took.Greatest-s.took.Least))
 	}
-}
-
-// halve returns the setting with which the range of a start is half as wide, or nothing.
-func halve(s *sample) string {
-	of, probe := trace.Startup, s.probes.StartupProbe
-	if probe == nil {
-		of, probe = trace.Readiness, s.probes.ReadinessProbe
-	}
-	half := int32(((s.took.Greatest-s.took.Least)/2 + time.Second - 1) / time.Second)
-	setting, now, least := "periodSeconds", cmp.Or(probe.PeriodSeconds, 10), int32(1)
-	if s.took.Least == 0 && probe.InitialDelaySeconds >= half { // the start can have ended in the delay
-		setting, now, least = "initialDelaySeconds", probe.InitialDelaySeconds, 0
-	}
-	less := max(now-half, least)
-	if less >= now {
-		return ""
-	}
-	return fmt.Sprintf("%sProbe.%s: %d", of, setting, less)
 }
 
 // summarize computes what follows from all starts and lives.

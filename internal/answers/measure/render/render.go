@@ -26,8 +26,7 @@ func Document(r *measure.Report) *document.Document {
 	t.slower()
 	t.unknown()
 	t.ends()
-	t.hint()
-	d.More = []string{"-o json for each start", "-o annotations or -o config for probesim check"}
+	d.More = []string{"-o json for each start", "-o config for probesim check"}
 	return d
 }
 
@@ -280,21 +279,6 @@ func name(w *measure.Workload, c *measure.Container) string {
 	return w.Name + "/" + c.Name
 }
 
-// hint says how the least exact range gets more exact.
-func (t *writer) hint() {
-	var worst *measure.Container
-	of := ""
-	each(t.r, func(w *measure.Workload, c *measure.Container) {
-		if c.Halve != "" && (worst == nil || c.Ignorance > worst.Ignorance) {
-			worst, of = c, name(w, c)
-		}
-	})
-	if worst != nil {
-		t.Gap()
-		t.Text(document.Plain, "With "+worst.Halve+", the starts of "+of+" would be known twice as exactly.")
-	}
-}
-
 // words formats a range in whole seconds.
 func words(r value.Interval) string {
 	least, greatest, several := strings.Cut(r.Whole().String(), "..")
@@ -310,23 +294,6 @@ func up(s value.Seconds) string {
 
 func down(s value.Seconds) string { return value.Format(time.Duration(s).Truncate(time.Second)) }
 
-// Annotations writes the annotations that probesim check reads, for the newest revision of each
-// workload.
-func Annotations(w io.Writer, r *measure.Report) error {
-	var b strings.Builder
-	for _, w := range r.Newest() {
-		fmt.Fprintf(&b, "# %s, %s\n", printable.Text(title(w)), printable.Count(w.Pods, "pod"))
-		b.WriteString(inexact(w) + "metadata:\n  annotations:\n")
-		for _, key := range []string{"start", "stop"} {
-			if text := durations(w.Containers, key); text != "" {
-				fmt.Fprintf(&b, "    probesim.dev/%s: %s\n", key, text)
-			}
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
 // inexact is a comment about the starts of a workload that are not known well enough to compare
 // them with what the probes allow. Check knows it of the pods, but not of a range.
 func inexact(w *measure.Workload) string {
@@ -338,11 +305,7 @@ func inexact(w *measure.Workload) string {
 		}
 		if c.Limit > 0 && c.Margin < 0 && least <= c.Limit {
 			text += printable.Text(fmt.Sprintf("# %s: the probes always allow %s, and the slowest start is not known "+
-				"better than this.", name(w, c), down(c.Limit)))
-			if c.Halve != "" {
-				text += " Set " + c.Halve + " to know more."
-			}
-			text += "\n"
+				"better than this.", name(w, c), down(c.Limit))) + "\n"
 		}
 	}
 	return text
@@ -356,11 +319,7 @@ func durations(containers []*measure.Container, key string) string {
 		if key == "stop" {
 			r = c.Stop
 		}
-		switch {
-		case r == nil:
-		case c.Unnamed:
-			list = append(list, r.Whole().String())
-		default:
+		if r != nil {
 			list = append(list, printable.Text(c.Name)+"="+r.Whole().String())
 		}
 	}
