@@ -20,10 +20,9 @@ import (
 
 // measureOptions are the flags of measure.
 type measureOptions struct {
-	output     string
-	versions   []string
-	delays     string
-	prometheus []string
+	output   string
+	versions []string
+	delays   string
 }
 
 func newMeasure() *cobra.Command {
@@ -37,8 +36,6 @@ func newMeasure() *cobra.Command {
 	addVersions(cmd, &o.versions, "Kubernetes `versions` of the kubelets, for example v1.36 or v1.34..",
 		"those of the nodes in the files, or all")
 	addDelays(cmd, &o.delays, "typical", "The `nodes`")
-	cmd.Flags().StringArrayVar(&o.prometheus, "prometheus", nil,
-		"A `file` with answers of Prometheus as JSON, or with the text of /metrics/probes. You can repeat this flag.")
 	return cmd
 }
 
@@ -53,9 +50,6 @@ whole seconds. So measure prints a range for each container that contains all
 starts, how exactly it is known, and what its probes always allow. It counts the
 restarts, and tells how long programs lived and took to stop. Without
 --kubernetes, the versions of the Node objects in the files count.
-
-With --prometheus, measure also reads metrics of the kubelet about probes and of
-kube-state-metrics about pods, from files. docs/measure.md has the queries.
 
 Output formats:
   table     a table, and what is not known (default)
@@ -75,19 +69,11 @@ const measureExamples = `  # How long do the programs of a namespace take to sta
   # Check the manifests with these starts
   kubectl get pods -n shop -o json > pods.json
   probesim measure pods.json -o config > .probesim.yaml
-  probesim check deploy/
-
-  # Add what Prometheus knows
-  probesim measure pods.json --prometheus probes.json`
+  probesim check deploy/`
 
 func (o *measureOptions) measure(cmd *cobra.Command, args []string) error {
 	options := measure.Options{Profiles: profiles(o.versions)}
 	options.Delays, _ = fakeruntime.DelaySet(o.delays)
-	for _, name := range o.prometheus {
-		if err := readMetrics(cmd, name, &options.Metrics); err != nil {
-			return err
-		}
-	}
 	recordings, err := (&incidentOptions{}).read(cmd, args)
 	if err != nil {
 		return err
@@ -108,22 +94,6 @@ func (o *measureOptions) measure(cmd *cobra.Command, args []string) error {
 		return &exitError{exitFailed, errors.New("nothing is measured: 'probesim measure' without -o says why")}
 	}
 	return failed(!r.Measured())
-}
-
-// readMetrics reads a file of metrics.
-func readMetrics(cmd *cobra.Command, name string, m *measure.Metrics) error {
-	f, err := readFile(cmd, name, incident.MaxFile)
-	if err == nil {
-		err = m.Read(f.Data)
-	}
-	switch name = printable.Text(name); {
-	case err != nil:
-		return fmt.Errorf("--prometheus: %s:%w", name, err)
-	case m.Empty():
-		return fmt.Errorf("--prometheus: %s has no metric that measure reads: see docs/measure.md for the queries",
-			name)
-	}
-	return nil
 }
 
 func (o *measureOptions) write(cmd *cobra.Command, r *measure.Report) error {

@@ -27,7 +27,6 @@ import (
 type Options struct {
 	Profiles []profile.Profile  // of the kubelets; empty: all releases
 	Delays   fakeruntime.Delays // the latencies of the nodes
-	Metrics  Metrics
 
 	end time.Time // of the recording
 }
@@ -45,7 +44,7 @@ func (o *Options) profiles() []profile.Profile {
 // Report is what a recording says about its workloads.
 type Report struct {
 	Workloads []*Workload `json:"workloads"`
-	Unused    []Count     `json:"unused,omitempty"` // pods without a spec or a status, and those that only metrics have
+	Unused    []Count     `json:"unused,omitempty"` // pods without a spec or a status
 }
 
 // Measured reports whether a start or a stop of a container is known.
@@ -116,8 +115,6 @@ type Container struct {
 	Limit  value.Seconds `json:"limit,omitempty"`
 	Margin value.Seconds `json:"margin,omitempty"`
 
-	Probes []*Probe `json:"probes,omitempty"` // what metrics say
-
 	Restarts int    `json:"restarts"`
 	Kills    int    `json:"kills"` // by its probes, as events tell
 	Lives    []Life `json:"lives"`
@@ -132,7 +129,7 @@ type Container struct {
 type Count struct {
 	Starts int    `json:"starts"`
 	Reason string `json:"says"`
-	Where  string `json:"where"` // the first of their pods, as file:line, or namespace/name if only metrics have it
+	Where  string `json:"where"` // the first of their pods, as file:line
 }
 
 // add counts a start or a pod.
@@ -166,9 +163,7 @@ type Life struct {
 func Of(rec *incident.Recording, o Options) *Report {
 	o.end = rec.End
 	m := &measurement{options: o, workloads: map[Revision]*Workload{}, report: &Report{}, rowLines: linesOfRows(rec)}
-	pods := map[*Workload]map[string]*incident.Pod{}
-	all := o.Metrics.addTo(slices.Clone(rec.Pods))
-	for _, p := range all {
+	for _, p := range rec.Pods {
 		if p.Object == nil && len(ofRows(p)) == 0 {
 			continue // there are only events of it
 		} else if p.Object == nil {
@@ -178,20 +173,13 @@ func Of(rec *incident.Recording, o Options) *Report {
 			m.report.Unused = add(m.report.Unused, reason, p.Place.String())
 			continue
 		}
-		w := m.workload(p)
-		if pods[w] == nil {
-			pods[w] = map[string]*incident.Pod{}
-		}
-		pods[w][p.Key()] = p
-		m.samples = append(m.samples, m.ofPod(p, w)...)
+		m.samples = append(m.samples, m.ofPod(p, m.workload(p))...)
 	}
-	m.report.Unused = o.Metrics.unused(m.report.Unused, all)
 	m.leaveOutKubeletRestarts()
 	for _, s := range m.samples {
 		m.count(s)
 	}
 	for _, w := range m.report.Workloads {
-		o.Metrics.ofProbes(w, pods[w])
 		for _, c := range w.Containers {
 			c.summarize()
 		}

@@ -210,7 +210,7 @@ func (t *writer) unknown() {
 	}
 }
 
-// ends lists what is known of the ends and the probes of containers, those with the most restarts
+// ends lists what is known of the ends of containers, those with the most restarts
 // first.
 func (t *writer) ends() {
 	type end struct {
@@ -227,7 +227,7 @@ func (t *writer) ends() {
 	if len(list) == 0 {
 		return
 	}
-	s := t.Section(document.Section{Title: "Ends and probes:"})
+	s := t.Section(document.Section{Title: "Ends:"})
 	for _, e := range list {
 		s.Item(document.Item{Text: e.text})
 	}
@@ -259,14 +259,6 @@ func ends(c *measure.Container) (lines []string) {
 	}
 	if c.Killed > 0 {
 		lines = append(lines, fmt.Sprintf("%s lasted for the whole grace period", printable.Count(c.Killed, "stop")))
-	}
-	for _, p := range c.Probes {
-		text := fmt.Sprintf("%d of %d runs of its %s probe failed", p.Failures, p.Runs, p.Type)
-		if p.Within != nil {
-			text += fmt.Sprintf(", and 99%% of the others ended within %s (timeout %s)",
-				value.Format(time.Duration(*p.Within)), up(p.Timeout))
-		}
-		lines = append(lines, text)
 	}
 	return lines
 }
