@@ -20,10 +20,9 @@ import (
 
 // measureOptions are the flags of measure.
 type measureOptions struct {
-	output     string
-	versions   []string
-	delays     string
-	prometheus []string
+	output   string
+	versions []string
+	delays   string
 }
 
 func newMeasure() *cobra.Command {
@@ -33,12 +32,10 @@ func newMeasure() *cobra.Command {
 		someFiles("measure requires a file with pods, or - for stdin"),
 		o.measure)
 	cmd.ValidArgsFunction = nil // files of any name
-	addOutput(cmd, &o.output, "table", []string{"table", "json", "markdown", "html", "annotations", "config"})
+	addOutput(cmd, &o.output, "table", []string{"table", "json", "markdown", "html", "config"})
 	addVersions(cmd, &o.versions, "Kubernetes `versions` of the kubelets, for example v1.36 or v1.34..",
 		"those of the nodes in the files, or all")
 	addDelays(cmd, &o.delays, "typical", "The `nodes`")
-	cmd.Flags().StringArrayVar(&o.prometheus, "prometheus", nil,
-		"A `file` with answers of Prometheus as JSON, or with the text of /metrics/probes. You can repeat this flag.")
 	return cmd
 }
 
@@ -54,16 +51,12 @@ starts, how exactly it is known, and what its probes always allow. It counts the
 restarts, and tells how long programs lived and took to stop. Without
 --kubernetes, the versions of the Node objects in the files count.
 
-With --prometheus, measure also reads metrics of the kubelet about probes and of
-kube-state-metrics about pods, from files. docs/measure.md has the queries.
-
 Output formats:
-  table        a table, and what is not known (default)
-  json         stable JSON, described in docs/json.md
-  markdown     the same for an issue
-  html         a page
-  annotations  annotations of workloads for probesim check
-  config       a .probesim.yaml for probesim check
+  table     a table, and what is not known (default)
+  json      stable JSON, described in docs/json.md
+  markdown  the same for an issue
+  html      a page
+  config    a .probesim.yaml for probesim check
 
 Exit codes:
   0    a start or a stop is measured
@@ -76,19 +69,11 @@ const measureExamples = `  # How long do the programs of a namespace take to sta
   # Check the manifests with these starts
   kubectl get pods -n shop -o json > pods.json
   probesim measure pods.json -o config > .probesim.yaml
-  probesim check deploy/
-
-  # Add what Prometheus knows
-  probesim measure pods.json --prometheus probes.json`
+  probesim check deploy/`
 
 func (o *measureOptions) measure(cmd *cobra.Command, args []string) error {
 	options := measure.Options{Profiles: profiles(o.versions)}
 	options.Delays, _ = fakeruntime.DelaySet(o.delays)
-	for _, name := range o.prometheus {
-		if err := readMetrics(cmd, name, &options.Metrics); err != nil {
-			return err
-		}
-	}
 	recordings, err := (&incidentOptions{}).read(cmd, args)
 	if err != nil {
 		return err
@@ -105,33 +90,14 @@ func (o *measureOptions) measure(cmd *cobra.Command, args []string) error {
 	if err := o.write(cmd, r); err != nil {
 		return err
 	}
-	if !r.Measured() && (o.output == "annotations" || o.output == "config") {
+	if !r.Measured() && o.output == "config" {
 		return &exitError{exitFailed, errors.New("nothing is measured: 'probesim measure' without -o says why")}
 	}
 	return failed(!r.Measured())
 }
 
-// readMetrics reads a file of metrics.
-func readMetrics(cmd *cobra.Command, name string, m *measure.Metrics) error {
-	f, err := readFile(cmd, name, incident.MaxFile)
-	if err == nil {
-		err = m.Read(f.Data)
-	}
-	switch name = printable.Text(name); {
-	case err != nil:
-		return fmt.Errorf("--prometheus: %s:%w", name, err)
-	case m.Empty():
-		return fmt.Errorf("--prometheus: %s has no metric that measure reads: see docs/measure.md for the queries",
-			name)
-	}
-	return nil
-}
-
 func (o *measureOptions) write(cmd *cobra.Command, r *measure.Report) error {
-	switch o.output {
-	case "annotations":
-		return render.Annotations(cmd.OutOrStdout(), r)
-	case "config":
+	if o.output == "config" {
 		return render.Config(cmd.OutOrStdout(), r)
 	}
 	a := answer{json: r, document: render.Document(r)}

@@ -43,7 +43,7 @@ var mutantCommands = map[string][]string{
 		"run @ --seed 1..2 -o timeline", "run @ -o summary", "run @ -o lines", "run @ -o jsonl -v --seed 1",
 		"run @ -o json --seed 1..2", "run @ -o junit",
 		"run @ -o html --seed 1", "run @ -o perfetto --seed 1", "run @ -o github", "run @ --from 1s --until 30s",
-		"run @ --update -o lines", "run @ --keep-going",
+		"run @ --keep-going",
 		"why @ -o json", "why @ --ready", "why @ --at 9s", "why @ --restart any", "diff @ -o lines", "diff @ -o json",
 		"explore @ --runs 12", "explore @ --runs 12 -o json", "explore @ --runs 8 -o html",
 		"replay witness.json --file @", "shrink witness.json --file @ --time 200ms",
@@ -84,8 +84,7 @@ var mutantCommands = map[string][]string{
 var noPlace = regexp.MustCompile(`there is no (Scenario|workload) in|there are no pods|has no pods|nothing is ` +
 	"measured|there is no Deployment in|there is no restart in|there are no facts about pods|no scenario(:| " +
 	"of)|needs --out|there are several scenarios|" +
-	"has several pods|choose (it|one) with|no workload in|a workload could not be checked|invalid argument|nothing " +
-	"was updated: there is no observed|" +
+	"has several pods|choose (it|one) with|no workload in|a workload could not be checked|invalid argument|" +
 	"which 'probesim|does not fail|has changed since|parts are missing|is there " +
 	"twice|has no scenario|no finding|is not a part|has no container|already has a Scenario|uses a workload in|it is " +
 	"empty|has no workload|the trace has the hash")

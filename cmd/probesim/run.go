@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -12,11 +11,7 @@ import (
 
 	"probesim.dev/internal/runner"
 	"probesim.dev/internal/runner/actions"
-	"probesim.dev/internal/runner/files"
 	"probesim.dev/internal/runner/pool"
-	"probesim.dev/internal/runner/terminal"
-	"probesim.dev/internal/scenarios/expect"
-	"probesim.dev/internal/scenarios/refresh"
 	"probesim.dev/internal/value"
 	"probesim.dev/scenarios"
 )
@@ -27,7 +22,6 @@ type runOptions struct {
 	output    string
 	parallel  int
 	verbose   bool
-	update    bool
 	keepGoing bool
 	allRuns   bool
 	file      string // of a witness
@@ -51,8 +45,6 @@ func newRun() *cobra.Command {
 	flags.BoolVar(&o.allRuns, "all-runs", false,
 		fmt.Sprintf("Include all runs in -o html and perfetto. By default, a scenario with more than %d has the "+
 			"failed and the worst ones.", runner.MaxShown))
-	flags.BoolVar(&o.update, "update", false,
-		"Write observed values into expectations marked observed, show the diff, then run the scenarios.")
 	o.also.addTo(cmd, slices.DeleteFunc(runner.Formats(), func(f string) bool { return f == "github" }))
 	o.addTo(cmd, appUsage)
 	flags.BoolVar(&o.printScenario, "print-scenario", false,
@@ -149,13 +141,10 @@ const runExamples = `  # Draw the timeline of a scenario
   probesim run web.yaml --app 'start 8s..15s' --app 'rollout at 2m'
 
   # Run one scenario of a file
-  probesim run web.yaml --run '^slow-start$'
-
-  # Write the observed values into the expectations
-  probesim run web.yaml --update`
+  probesim run web.yaml --run '^slow-start$'`
 
 func (o *runOptions) runFiles(cmd *cobra.Command, paths []string) error {
-	if err := o.checkFlags(cmd, paths); err != nil {
+	if err := o.checkFlags(cmd); err != nil {
 		return err
 	}
 	defer watchMemory(cmd, o.Memory)()
@@ -175,13 +164,6 @@ func (o *runOptions) runFiles(cmd *cobra.Command, paths []string) error {
 	}
 	if err != nil {
 		return withInvalid(err, invalid)
-	}
-	if o.update {
-		if err := o.updateFiles(cmd, jobs); err != nil {
-			return err
-		}
-		o.update = false
-		return o.runFiles(cmd, paths) // with the updated files
 	}
 	if err := o.also.check(cmd.Context()); err != nil {
 		return withInvalid(err, invalid)
@@ -212,14 +194,14 @@ func (o *runOptions) writeAlso(cmd *cobra.Command, all []*scenarios.Scenario, op
 
 // checkFlags rejects flags that have no effect beside others. --from is about timelines, so these
 // are then the default format.
-func (o *runOptions) checkFlags(cmd *cobra.Command, paths []string) error {
+func (o *runOptions) checkFlags(cmd *cobra.Command) error {
 	if o.From > 0 || o.Zero != nil {
 		o.output = cmp.Or(o.output, "timeline")
 	}
 	var err error
 	if o.printScenario {
 		err = ignored(cmd, "with --print-scenario", "output", "seed", "from", "zero", "until", "run", "kubernetes",
-			"delays", "verbose", "update", "keep-going", "all-runs", "also")
+			"delays", "verbose", "keep-going", "all-runs", "also")
 	}
 	if o.output != "html" && o.output != "perfetto" && len(o.also.list) == 0 {
 		err = cmp.Or(err, ignored(cmd, "without -o html and -o perfetto", "all-runs"))
@@ -231,12 +213,6 @@ func (o *runOptions) checkFlags(cmd *cobra.Command, paths []string) error {
 		return usage("--from: requires -o timeline or svg")
 	case !slices.Contains(drawing, o.output) && len(o.also.list) == 0:
 		err = ignored(cmd, "without -o "+either(drawing), "zero")
-	}
-	switch {
-	case err != nil:
-		return err
-	case o.update:
-		err = o.checkUpdate(paths)
 	}
 	return err
 }
@@ -257,78 +233,4 @@ var drawing = []string{"timeline", "svg", "html", "markdown", "junit"}
 func (o *runOptions) options(cmd *cobra.Command) runner.Options {
 	return runner.Options{Format: o.output, Verbose: o.verbose, AllRuns: o.allRuns, Stdout: cmd.OutOrStdout(),
 		Stderr: cmd.ErrOrStderr(), Pool: pool.Options{Parallel: o.parallel}}
-}
-
-// checkUpdate rejects flags that change the runs of the files, whose results an update writes, or
-// that hide the changes.
-func (o *runOptions) checkUpdate(paths []string) error {
-	o.output = cmp.Or(o.output, "lines")
-	switch {
-	case o.Seeds != nil || o.Until > 0 || o.Versions != nil:
-		return usage("--update cannot be combined with --seed, --until or --kubernetes: files record the results of " +
-			"their own runs")
-	case o.keepGoing:
-		return usage("--update cannot be combined with --keep-going: it updates all files or none")
-	case o.output != "lines" && o.output != "timeline":
-		return usage("--update requires -o lines or -o timeline, not %s", o.output)
-	case slices.Contains(paths, "-"):
-		return usage("--update cannot write to stdin: specify files")
-	}
-	return nil
-}
-
-// updateFiles runs the jobs and writes the observations into their files: into all files, or into
-// none if there is an error.
-func (o *runOptions) updateFiles(cmd *cobra.Command, jobs []*runner.Job) error {
-	seen, err := runner.Observe(cmd.Context(), jobs, pool.Options{Parallel: o.parallel}, cmd.ErrOrStderr())
-	switch {
-	case err != nil:
-		return broken(err)
-	case len(seen.Order) == 0:
-		return errors.New("nothing was updated: there is no observed expectation; mark expectations to update with " +
-			"observed: true\nSee 'probesim explain spec.expect.observed'")
-	}
-	return writeObserved(cmd, seen)
-}
-
-// writeObserved writes the observations into their files, all or none, and prints the diffs.
-func writeObserved(cmd *cobra.Command, all *runner.Observations) error {
-	var names []string
-	byFile := map[string][]expect.Observation{}
-	for _, at := range all.Order {
-		if byFile[at.File] == nil {
-			names = append(names, at.File)
-		}
-		byFile[at.File] = append(byFile[at.File], all.Agreed(at))
-	}
-	changed, diffs := 0, ""
-	var writes []*files.Replacement
-	var wrong []error
-	for _, name := range names {
-		old, err := scenarios.ReadFile(name)
-		if err != nil {
-			wrong = append(wrong, unreadable(name, err))
-			continue
-		}
-		r, err := refresh.File(name, old, byFile[name])
-		if err != nil {
-			wrong = append(wrong, err)
-		} else if r.Changed > 0 {
-			changed += r.Changed
-			diffs += r.Diff
-			writes = append(writes, &files.Replacement{Path: name, Old: old, New: r.Text})
-		}
-	}
-	if wrong != nil {
-		return nothing("updated", errors.Join(wrong...))
-	}
-	switch err := files.Replace(cmd.Context(), writes...); {
-	case errors.Is(err, files.ErrInterrupted):
-		return &exitError{exitInterrupted, errors.New("interrupted: nothing was updated")}
-	case err != nil:
-		return &exitError{exitBroken, fmt.Errorf("nothing was updated\n%w", err)}
-	}
-	_, err := fmt.Fprintf(terminal.Safe(cmd.OutOrStdout()), "%sUpdated %d of %d observed expectations.\n\n", diffs,
-		changed, len(all.Order))
-	return err
 }

@@ -315,8 +315,8 @@ func (e *Editor) block(fields map[string]any, indent string) string {
 // plain matches a string that YAML needs no quotes for.
 var plain = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9/._-]*$`)
 
-// Quote returns a string as YAML, in quotes if it needs them.
-func Quote(text string) string {
+// quote returns a string as YAML, in quotes if it needs them.
+func quote(text string) string {
 	if plain.MatchString(text) && strict.IsString(text) {
 		return text
 	}
@@ -328,7 +328,7 @@ func flow(value any) string {
 	var list []string
 	switch v := value.(type) {
 	case string:
-		return Quote(v)
+		return quote(v)
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			list = append(list, key+": "+flow(v[key]))

@@ -38,7 +38,7 @@ var layers = [][]string{
 	{"internal/runner/play/manifest"},
 	{"internal/runner/play/player"},
 	{"internal/scenarios/expect", "internal/scenarios/schema", "scenarios/library", "internal/proof/random"},
-	{"internal/scenarios/simulate", "internal/scenarios/refresh"},
+	{"internal/scenarios/simulate"},
 	{"internal/scenarios", "internal/answers/bounds"},
 	{"internal/scenarios/whatif"},
 	{"internal/scenarios/draft"},

@@ -59,11 +59,6 @@ type Expect struct {
 	KubernetesVersions []value.VersionRange `json:"kubernetesVersions,omitempty"` // empty: all versions
 	// EveryRun or SomeRun; never empty after loading
 	Runs string `json:"runs,omitempty"`
-
-	// Observed marks values that were observed in a run, so that 'probesim run --update' may
-	// refresh them: the values of Transitions, the window of First, the Count, or the fields of
-	// Status with At.
-	Observed bool `json:"observed,omitempty"`
 }
 
 // Values of Expect.Runs.

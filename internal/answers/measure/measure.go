@@ -20,7 +20,6 @@ import (
 	"probesim.dev/internal/scenarios/manifests"
 	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
-	"probesim.dev/trace"
 )
 
 // Options say on which nodes the pods ran. The zero value stands for all releases, and for nodes
@@ -28,7 +27,6 @@ import (
 type Options struct {
 	Profiles []profile.Profile  // of the kubelets; empty: all releases
 	Delays   fakeruntime.Delays // the latencies of the nodes
-	Metrics  Metrics
 
 	end time.Time // of the recording
 }
@@ -46,7 +44,7 @@ func (o *Options) profiles() []profile.Profile {
 // Report is what a recording says about its workloads.
 type Report struct {
 	Workloads []*Workload `json:"workloads"`
-	Unused    []Count     `json:"unused,omitempty"` // pods without a spec or a status, and those that only metrics have
+	Unused    []Count     `json:"unused,omitempty"` // pods without a spec or a status
 }
 
 // Measured reports whether a start or a stop of a container is known.
@@ -110,16 +108,12 @@ type Container struct {
 	// Start contains all starts; nil if none is known. Median is the one in the middle.
 	Start  *value.Interval `json:"start,omitempty"`
 	Median *value.Interval `json:"median,omitempty"`
-	// Ignorance is the widest range of a start. Halve is the setting with which it would be half as
-	// wide, such as readinessProbe.periodSeconds: 4.
+	// Ignorance is the widest range of a start.
 	Ignorance value.Seconds `json:"ignorance,omitempty"`
-	Halve     string        `json:"halve,omitempty"`
 	// Limit is how long the first start may always take (docs/limits.md); 0: no probe stops it.
 	// Margin is what the slowest start leaves of it at least.
 	Limit  value.Seconds `json:"limit,omitempty"`
 	Margin value.Seconds `json:"margin,omitempty"`
-
-	Probes []*Probe `json:"probes,omitempty"` // what metrics say
 
 	Restarts int    `json:"restarts"`
 	Kills    int    `json:"kills"` // by its probes, as events tell
@@ -135,7 +129,7 @@ type Container struct {
 type Count struct {
 	Starts int    `json:"starts"`
 	Reason string `json:"says"`
-	Where  string `json:"where"` // the first of their pods, as file:line, or namespace/name if only metrics have it
+	Where  string `json:"where"` // the first of their pods, as file:line
 }
 
 // add counts a start or a pod.
@@ -169,9 +163,7 @@ type Life struct {
 func Of(rec *incident.Recording, o Options) *Report {
 	o.end = rec.End
 	m := &measurement{options: o, workloads: map[Revision]*Workload{}, report: &Report{}, rowLines: linesOfRows(rec)}
-	pods := map[*Workload]map[string]*incident.Pod{}
-	all := o.Metrics.addTo(slices.Clone(rec.Pods))
-	for _, p := range all {
+	for _, p := range rec.Pods {
 		if p.Object == nil && len(ofRows(p)) == 0 {
 			continue // there are only events of it
 		} else if p.Object == nil {
@@ -181,20 +173,13 @@ func Of(rec *incident.Recording, o Options) *Report {
 			m.report.Unused = add(m.report.Unused, reason, p.Place.String())
 			continue
 		}
-		w := m.workload(p)
-		if pods[w] == nil {
-			pods[w] = map[string]*incident.Pod{}
-		}
-		pods[w][p.Key()] = p
-		m.samples = append(m.samples, m.ofPod(p, w)...)
+		m.samples = append(m.samples, m.ofPod(p, m.workload(p))...)
 	}
-	m.report.Unused = o.Metrics.unused(m.report.Unused, all)
 	m.leaveOutKubeletRestarts()
 	for _, s := range m.samples {
 		m.count(s)
 	}
 	for _, w := range m.report.Workloads {
-		o.Metrics.ofProbes(w, pods[w])
 		for _, c := range w.Containers {
 			c.summarize()
 		}
@@ -322,27 +307,9 @@ func (m *measurement) count(s *sample) {
 		return
 	}
 	c.Starts = append(c.Starts, Start{s.pod.Key(), s.at.At, s.instance, *interval(s.took)})
-	if width := s.took.Greatest - s.took.Least; value.Seconds(width) > c.Ignorance && s.fromAbove == "" {
-		c.Ignorance, c.Halve = value.Seconds(width), halve(s)
+	if s.fromAbove == "" {
+		c.Ignorance = max(c.Ignorance, value.Seconds(s.took.Greatest-s.took.Least))
 	}
-}
-
-// halve returns the setting with which the range of a start is half as wide, or nothing.
-func halve(s *sample) string {
-	of, probe := trace.Startup, s.probes.StartupProbe
-	if probe == nil {
-		of, probe = trace.Readiness, s.probes.ReadinessProbe
-	}
-	half := int32(((s.took.Greatest-s.took.Least)/2 + time.Second - 1) / time.Second)
-	setting, now, least := "periodSeconds", cmp.Or(probe.PeriodSeconds, 10), int32(1)
-	if s.took.Least == 0 && probe.InitialDelaySeconds >= half { // the start can have ended in the delay
-		setting, now, least = "initialDelaySeconds", probe.InitialDelaySeconds, 0
-	}
-	less := max(now-half, least)
-	if less >= now {
-		return ""
-	}
-	return fmt.Sprintf("%sProbe.%s: %d", of, setting, less)
 }
 
 // summarize computes what follows from all starts and lives.

@@ -11,7 +11,6 @@ import (
 	"probesim.dev/internal/answers/incident"
 	"probesim.dev/internal/answers/measure"
 	"probesim.dev/internal/input"
-	"probesim.dev/internal/value"
 	"probesim.dev/kube/profile"
 )
 
@@ -205,74 +204,6 @@ func TestCrashLoop(t *testing.T) {
 	}
 }
 
-// TestMetrics checks that a pod that only Prometheus knows has a start, and that counters may begin
-// again.
-func TestMetrics(t *testing.T) {
-	var o measure.Options
-	for _, text := range []string{
-		`{"status":"success","data":{"result":[{"metric":{"__name__":"kube_pod_container_state_started","namespace":"shop","pod":"web-7","container":"app"},"values":[[1,"1777629610"],[2,"1777629610"]]},
-			{"metric":{"__name__":"kube_pod_status_ready_time","namespace":"shop","pod":"web-7"},"value":[1,"1777629640"]}]}}`,
-		"prober_probe_total{namespace=\"shop\",pod=\"web-0\",container=\"app\"," +
-			"probe_type=\"Readiness\",result=\"failed\"} 4 1777629610000\n",
-		"prober_probe_duration_seconds_bucket{namespace=\"shop\",pod=\"web-0\",container=\"app\"," +
-			"probe_type=\"Readiness\",le=\"0.5\"} 99\n" +
-			"prober_probe_duration_seconds_bucket{namespace=\"shop\",pod=\"web-0\",container=\"app\"," +
-			"probe_type=\"Readiness\",le=\"+Inf\"} 100\n",
-	} {
-		if err := o.Metrics.Read([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	c := of(pod("web-0", "{name: app, image: i, "+readiness+"}", "00:30", running("app", "00:10", 0, "")), o).
-		Workloads[0].Containers[0]
-	if len(c.Starts) != 2 || c.Start.Whole().String() != "8s..31s" {
-		t.Errorf("the starts are %v", c.Starts)
-	}
-	if p := c.Probes[0]; p.Failures != 4 || p.Within == nil || *p.Within != value.Seconds(5e8) ||
-		p.Timeout != value.Seconds(1e9) {
-		t.Errorf("the probe is %+v", p)
-	}
-}
-
-// TestMetricsText checks the forms of texts, with labels that Prometheus has renamed, and what is
-// said of those that cannot be used.
-func TestMetricsText(t *testing.T) {
-	const labels = `prober_probe_total{exported_container="app", exported_namespace="shop", exported_pod="web-0", ` +
-		`namespace="monitoring", pod="exporter-1", probe_type="Readiness", result="failed"}`
-	for _, test := range []struct {
-		name, text string
-		failures   int
-		err        string
-	}{
-		{"the text of an exporter", "# TYPE prober_probe_total counter\n" + labels + " 3\n", 3, ""},
-		{"a value below", labels + "\n1\n", 1, ""},
-		{"promtool query instant", labels + " => 2 @[1777629610.1]\n", 2, ""},
-		{"promtool query range", labels + " =>\n2 @[1777629610]\n5 @[1777629670]\n", 3, ""},
-		{"an answer of a function", `{"status":"success","data":{"result":[{"metric":{},"value":[1,"0.2"]}]}}`, 0,
-			"1:1: the answer has no name of a metric"},
-		{"an error", "\n{\"status\":\"error\",\"error\":\"parse error\"}", 0, "parse error"},
-		{"a page", labels + " 3\n<html>", 0, "2:1: this is no sample"},
-		{"no number", labels + " three", 0, `"three" is no number`},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			var o measure.Options
-			if err := o.Metrics.Read([]byte(test.text)); test.err != "" {
-				if err == nil || !strings.Contains(err.Error(), test.err) {
-					t.Errorf("the error is %v, want %s", err, test.err)
-				}
-				return
-			} else if err != nil {
-				t.Fatal(err)
-			}
-			c := of(pod("web-0", "{name: app, image: i, "+readiness+"}", "00:30", running("app", "00:10", 0, "")), o).
-				Workloads[0].Containers[0]
-			if len(c.Probes) != 1 || c.Probes[0].Failures != test.failures {
-				t.Errorf("the probes are %+v, want %d failures", c.Probes, test.failures)
-			}
-		})
-	}
-}
-
 // TestVersions checks which versions count, and that an unknown one has its place.
 func TestVersions(t *testing.T) {
 	const node, old = "kind: Node\nstatus: {nodeInfo: {kubeletVersion: v1.34.2+k3s1}}\n", "\n\nkubeletVersion: v1.20.1"
@@ -294,20 +225,6 @@ func TestVersions(t *testing.T) {
 			t.Errorf("the versions in %q are %s, want %s", test.text, got, test.want)
 		}
 	}
-}
-
-// FuzzMetrics checks that no text makes the readers fail in another way than by an error.
-func FuzzMetrics(f *testing.F) {
-	f.Add([]byte("a{b=\"c\"} 1\n"))
-	f.Add([]byte(`{"status":"success","data":{"result":[{"metric":{"__name__":"prober_probe_total","pod":"web-0","namespace":"shop","container":"app","probe_type":"Startup"},"values":[[1,"NaN"],[2,"1"]]}]}}`))
-	f.Add([]byte(`{"data":{"result":[{"metric":null,"value":[]}]}}`))
-	text := pod("web-0", "{name: app, image: i, "+readiness+"}", "00:30", running("app", "00:10", 0, ""))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		var o measure.Options
-		if o.Metrics.Read(data) == nil {
-			of(text, o)
-		}
-	})
 }
 
 func BenchmarkTwoHundredPods(b *testing.B) {

@@ -99,8 +99,8 @@ func (f *Files) Write(ctx context.Context, path string, data []byte, force bool)
 		}
 		return unwritable(path, create(path, data))
 	}
-	var old []byte
 	if info.Mode().IsRegular() {
+		var old []byte
 		if old, err = os.ReadFile(path); err == nil && bytes.Equal(old, data) {
 			return nil
 		}
@@ -113,7 +113,10 @@ func (f *Files) Write(ctx context.Context, path string, data []byte, force bool)
 	case !info.Mode().IsRegular(): // such as /dev/null
 		return unwritable(path, os.WriteFile(path, data, 0))
 	}
-	return Replace(ctx, &Replacement{Path: path, Old: old, New: data})
+	if ctx.Err() != nil {
+		return ErrInterrupted
+	}
+	return unwritable(path, replace(path, data))
 }
 
 // unwritable adds the path to an error of the file system, unless it is nil.

@@ -3,7 +3,6 @@
 package files
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -19,8 +18,7 @@ func TestReplaceKeepsOwner(t *testing.T) {
 	if err := os.Chown(path, 1234, 2345); err != nil {
 		t.Skip("only root may set the owner of a file")
 	}
-	if err := Replace(context.Background(), &Replacement{Path: path, Old: []byte("old"), New: []byte("new")}); err !=
-		nil {
+	if err := replace(path, []byte("new")); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(path)

@@ -169,20 +169,3 @@ func TestFailuresAreCopies(t *testing.T) {
 		}
 	}
 }
-
-// TestObserveSince checks that an observation, too, begins after the match of since in the trace.
-func TestObserveSince(t *testing.T) {
-	h := &harness{t: t, manifests: manifest, spec: "pods: [{name: web}]"}
-	records := parseTrace(t, "0s web PodAdded\n1s web/app#0 ContainerStarted\n5s web/app#0 ContainerExited 1\n"+
-		"5s web Event Normal Killing stop\n9s web/app#0 ContainerExited 1")
-	plan := h.scenario("{since: {record: {kind: Event}}, observed: true, first: 0s, record: {kind: ContainerExited}}\n"+
-		"{since: {record: {kind: Event}}, observed: true, within: .., record: {kind: ContainerExited}, count: 2}").
-		Plan("v1.37", nil)
-	seen, err := Observe(plan, Run{Records: records})
-	if err != nil || len(seen) != 2 || seen[0].Err != nil || seen[1].Err != nil {
-		t.Fatalf("%v, %v", seen, err)
-	}
-	if got := seen[0].String() + " " + seen[1].String(); got != "4s 1" {
-		t.Errorf("the first match and the count are %s, want 4s 1", got)
-	}
-}

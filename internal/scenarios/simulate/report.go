@@ -178,9 +178,6 @@ func Expectations(results []expect.Result) []report.Expectation {
 		for _, f := range r.Failures {
 			list[i].Failures = append(list[i].Failures, f.Failure)
 		}
-		if last := len(r.Failures) - 1; last >= 0 && r.Expect.Observed {
-			list[i].Failures[last].Got += " (if this is correct, run with --update)"
-		}
 	}
 	return list
 }

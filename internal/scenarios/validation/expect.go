@@ -61,7 +61,6 @@ func (c *checker) checkExpect() {
 			c.checkWindow(e, item)
 			c.checkMatcher(e, item)
 			c.checkRuns(e, item)
-			checkObserved(e, item)
 		}
 	}
 }
@@ -330,26 +329,4 @@ func (c *checker) checkRuns(e *format.Expect, n *strict.Node) {
 	versions.ErrorIf(len(e.KubernetesVersions) > 0 && !versions.Bad() && len(c.versions) > 0 &&
 		!slices.ContainsFunc(c.versions, e.AppliesTo), "the scenario runs none of these versions, only %s",
 		listVersions(c.versions))
-}
-
-// checkObserved reports observed expectations that have no value to refresh.
-func checkObserved(e *format.Expect, n *strict.Node) {
-	field := n.Field("observed")
-	if !e.Observed || field.Bad() {
-		return
-	}
-	switch kind := e.Window().Kind; {
-	case e.Pods != nil:
-		field.Errorf("cannot be used with pods: the number of pods is not refreshed")
-	case e.Runs == format.SomeRun:
-		field.Errorf("cannot be used with runs: some: observed values hold in every run")
-	case e.Transitions != nil && e.Transitions.Any:
-		field.Errorf("cannot be used with any: all values are refreshed")
-	case e.Transitions != nil, e.Moment() != nil && kind == format.First, e.Moment() != nil && e.Count != nil,
-		e.Status != nil && kind == format.At:
-	case e.Moment() != nil && kind == format.Within:
-		field.Errorf("needs count, the value to refresh")
-	default:
-		field.Errorf("has nothing to refresh: use it with transitions, first, count, or status with at")
-	}
 }

@@ -216,7 +216,7 @@ func (c *checker) serviceNamed(name string, n *strict.Node) *plan.Service {
 
 // checkWorkload checks an expectation about the state of a Deployment.
 func (c *checker) checkWorkload(e *format.Expect, n *strict.Node) {
-	n.Refuse([]string{"pod", "container", "instance", "pods", "observed"}, "cannot be used with workload")
+	n.Refuse([]string{"pod", "container", "instance", "pods"}, "cannot be used with workload")
 	if w := c.deployment(e.Workload, n); w != nil {
 		e.Status.CheckWorkload(n.Field("status"))
 		e.Becomes.CheckWorkload(n.Field("becomes"))
@@ -226,7 +226,7 @@ func (c *checker) checkWorkload(e *format.Expect, n *strict.Node) {
 
 // checkLost checks an expectation about lost requests.
 func (c *checker) checkLost(e *format.Expect, n *strict.Node) {
-	n.Refuse([]string{"pod", "container", "instance", "pods", "count", "observed", "workload"},
+	n.Refuse([]string{"pod", "container", "instance", "pods", "count", "workload"},
 		"cannot be used with lost")
 	if !c.controlled() {
 		n.Field("lost").Errorf("needs controlPlane, services and traffic")

@@ -7,13 +7,11 @@ import (
 
 	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/show/findings"
-	"probesim.dev/internal/show/summary"
-	"probesim.dev/trace"
 )
 
 // Findings returns the failures of cases for CI systems. An expectation that failed in several runs
 // of a case is one finding. The properties of a case are the seed, hash and replay command of its
-// first unsuccessful run, or of its first run, and the statistics of all its runs.
+// first unsuccessful run, or of its first run.
 func Findings(cases []Case) *findings.List {
 	list := &findings.List{Command: "probesim",
 		Rules: []findings.Rule{{ID: "expectation", Text: "An expectation failed"}}}
@@ -34,7 +32,7 @@ func (c *Case) findings() findings.Case {
 		return one
 	}
 	if r := c.Shown(); r != nil {
-		one.Properties, one.Output = append(r.properties(), c.properties()...), r.Output
+		one.Properties, one.Output = r.properties(), r.Output
 	}
 	if c.Outcome() != OK {
 		one.Message, one.Text = c.message(), c.failureText()
@@ -116,31 +114,6 @@ func (r *Run) properties() []findings.Property {
 		properties = append(properties, findings.Property{Name: "seed", Value: strconv.FormatInt(*r.Seed, 10)})
 	}
 	return properties
-}
-
-// properties returns the summary of a case with several runs.
-func (c *Case) properties() []findings.Property {
-	if len(c.Runs) < 2 || c.Statistics == nil {
-		return nil
-	}
-	list := []findings.Property{{Name: "runs", Value: fmt.Sprint(len(c.Runs))}, {Name: "outcomes", Value: c.Counts()}}
-	add := func(subject string, s *summary.Statistics) {
-		for _, r := range rowsOf(s) {
-			max, seed := r.Max()
-			list = append(list, findings.Property{Name: subject + " " + r.Label,
-				Value: fmt.Sprintf("min %s, median %s, p95 %s, max %s (seed %d)",
-					r.Text(r.Min()), r.Text(r.Median()), r.Text(r.Quantile(95)), r.Text(max), seed)})
-		}
-	}
-	for _, p := range c.Statistics.Pods {
-		add(eachLabel(p), &p.Statistics)
-		for _, k := range p.Shown() {
-			add(trace.PodName(p.Name)+"/"+k.Name, &k.Statistics)
-		}
-	}
-	worst := c.worst()
-	return append(list, findings.Property{Name: "worst", Value: strings.Join(worst.brief(c.Pods()), ", ")},
-		findings.Property{Name: "worst replay", Value: worst.Replay})
 }
 
 // message summarizes the failures of a case on one line.

@@ -26,8 +26,7 @@ func Document(r *measure.Report) *document.Document {
 	t.slower()
 	t.unknown()
 	t.ends()
-	t.hint()
-	d.More = []string{"-o json for each start", "-o annotations or -o config for probesim check"}
+	d.More = []string{"-o json for each start", "-o config for probesim check"}
 	return d
 }
 
@@ -211,7 +210,7 @@ func (t *writer) unknown() {
 	}
 }
 
-// ends lists what is known of the ends and the probes of containers, those with the most restarts
+// ends lists what is known of the ends of containers, those with the most restarts
 // first.
 func (t *writer) ends() {
 	type end struct {
@@ -228,7 +227,7 @@ func (t *writer) ends() {
 	if len(list) == 0 {
 		return
 	}
-	s := t.Section(document.Section{Title: "Ends and probes:"})
+	s := t.Section(document.Section{Title: "Ends:"})
 	for _, e := range list {
 		s.Item(document.Item{Text: e.text})
 	}
@@ -261,14 +260,6 @@ func ends(c *measure.Container) (lines []string) {
 	if c.Killed > 0 {
 		lines = append(lines, fmt.Sprintf("%s lasted for the whole grace period", printable.Count(c.Killed, "stop")))
 	}
-	for _, p := range c.Probes {
-		text := fmt.Sprintf("%d of %d runs of its %s probe failed", p.Failures, p.Runs, p.Type)
-		if p.Within != nil {
-			text += fmt.Sprintf(", and 99%% of the others ended within %s (timeout %s)",
-				value.Format(time.Duration(*p.Within)), up(p.Timeout))
-		}
-		lines = append(lines, text)
-	}
 	return lines
 }
 
@@ -278,21 +269,6 @@ func name(w *measure.Workload, c *measure.Container) string {
 		return w.Name
 	}
 	return w.Name + "/" + c.Name
-}
-
-// hint says how the least exact range gets more exact.
-func (t *writer) hint() {
-	var worst *measure.Container
-	of := ""
-	each(t.r, func(w *measure.Workload, c *measure.Container) {
-		if c.Halve != "" && (worst == nil || c.Ignorance > worst.Ignorance) {
-			worst, of = c, name(w, c)
-		}
-	})
-	if worst != nil {
-		t.Gap()
-		t.Text(document.Plain, "With "+worst.Halve+", the starts of "+of+" would be known twice as exactly.")
-	}
 }
 
 // words formats a range in whole seconds.
@@ -310,23 +286,6 @@ func up(s value.Seconds) string {
 
 func down(s value.Seconds) string { return value.Format(time.Duration(s).Truncate(time.Second)) }
 
-// Annotations writes the annotations that probesim check reads, for the newest revision of each
-// workload.
-func Annotations(w io.Writer, r *measure.Report) error {
-	var b strings.Builder
-	for _, w := range r.Newest() {
-		fmt.Fprintf(&b, "# %s, %s\n", printable.Text(title(w)), printable.Count(w.Pods, "pod"))
-		b.WriteString(inexact(w) + "metadata:\n  annotations:\n")
-		for _, key := range []string{"start", "stop"} {
-			if text := durations(w.Containers, key); text != "" {
-				fmt.Fprintf(&b, "    probesim.dev/%s: %s\n", key, text)
-			}
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
 // inexact is a comment about the starts of a workload that are not known well enough to compare
 // them with what the probes allow. Check knows it of the pods, but not of a range.
 func inexact(w *measure.Workload) string {
@@ -338,11 +297,7 @@ func inexact(w *measure.Workload) string {
 		}
 		if c.Limit > 0 && c.Margin < 0 && least <= c.Limit {
 			text += printable.Text(fmt.Sprintf("# %s: the probes always allow %s, and the slowest start is not known "+
-				"better than this.", name(w, c), down(c.Limit)))
-			if c.Halve != "" {
-				text += " Set " + c.Halve + " to know more."
-			}
-			text += "\n"
+				"better than this.", name(w, c), down(c.Limit))) + "\n"
 		}
 	}
 	return text
@@ -356,11 +311,7 @@ func durations(containers []*measure.Container, key string) string {
 		if key == "stop" {
 			r = c.Stop
 		}
-		switch {
-		case r == nil:
-		case c.Unnamed:
-			list = append(list, r.Whole().String())
-		default:
+		if r != nil {
 			list = append(list, printable.Text(c.Name)+"="+r.Whole().String())
 		}
 	}
