@@ -113,7 +113,7 @@ Rows for --require:
   start>=D            a start may take D
   restart>=D          a start after a kill, or after a crash of a program that
                       was up
-  retry>=D            a start after a crash in a start
+  retry>=D            a retried start: after a crash during a start
   stall>=D            a stall of D is survived
   silence>=D          as stall, but requests are lost or answers are late
   errors>=D           as stall, but each probe fails at once: 503, refused

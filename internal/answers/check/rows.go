@@ -73,7 +73,7 @@ var rows = []row{
 		periods("until the first run that counts", killers...)},
 	{Restart, true, "survives a restart of up to", killers,
 		starts(bounds.AfterLivenessKill, bounds.AfterStartupKill, bounds.AfterCrash), asForStart},
-	{Retry, true, "survives a start after a crash of up to", killers, starts(bounds.AfterCrashWhileStarting),
+	{Retry, true, "survives a retried start of up to", killers, starts(bounds.AfterCrashWhileStarting),
 		asForStart},
 	{Stall, true, "survives a stall of up to", liveness, during(bounds.Stall, (*bounds.Container).Survives),
 		periods("for the last answer in time", trace.Liveness)},
