@@ -251,7 +251,7 @@ func (r *Recording) WaitsFor() (namespace, name string) {
 }
 
 // inNamespace matches a namespace in a command, or in the labels of an alert.
-var inNamespace = regexp.MustCompile(`(?:(?:^|\s)(?:-n|--namespace)[ =]|\bnamespace[:=] ?"?)([a-z0-9][-a-z0-9]*)`)
+var inNamespace = regexp.MustCompile(`(?:(?:^|\s)(?:-n|--namespace)[ =]|\bnamespace[:=] ?"?|\bin namespace )([a-z0-9][-a-z0-9]*)`)
 
 var printedState = pattern("printedState")
 

@@ -691,7 +691,7 @@ func restarted(e *evidence) *ruling {
 	}
 	own := certain(OwnExit, e.end, e.events["BackOff"].fact)
 	if len(own.proof) == 0 {
-		own = certain(OwnExit, cmp.Or(e.from, e.counted(), e.events["Started"].fact))
+		own = certain(OwnExit, cmp.Or(e.from, e.counted(), e.events["Started"].fact, e.events["Created"].fact))
 	}
 	if i := slices.IndexFunc(e.rows, func(f *incident.Fact) bool { return f.Reason == "Completed" }); i >= 0 &&
 		!e.exits && !slices.ContainsFunc(e.rows, crashed) {
@@ -776,6 +776,9 @@ func failing(e *evidence) *ruling {
 	f := e.killer
 	if f == nil || f.probe == trace.Startup && e.unready != nil && after(e.unready.fact, f.fact) {
 		return nil // no readiness probe runs before the startup probe has succeeded
+	}
+	if e.unready != nil && e.overSince(f) && e.tooFew(f.probe) && !e.overSince(e.unready) {
+		return nil // the readiness probe fails now
 	}
 	r := certain(Failing, f.fact).of(f.probe)
 	if p := e.probe(f.probe); p != nil && f.count == int(p.FailureThreshold) {
