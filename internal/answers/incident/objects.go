@@ -303,11 +303,8 @@ func (r *reader) object(o *object, kind, change string, depth int) bool {
 
 // sentences uses what the strings in an object of another program say.
 func (t *textReader) sentences(o *object) {
-	for dec, n := json.NewDecoder(bytes.NewReader(o.whole)), 0; n < 1000; n++ {
-		token, err := dec.Token()
-		if err != nil {
-			return
-		}
+	dec := json.NewDecoder(bytes.NewReader(o.whole))
+	for token, err := dec.Token(); err == nil; token, err = dec.Token() {
 		text, _ := token.(string)
 		for line := range strings.Lines(text) {
 			line = strings.TrimSpace(line)
