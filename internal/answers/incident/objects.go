@@ -305,8 +305,7 @@ func (r *reader) object(o *object, kind, change string, depth int) bool {
 func (t *textReader) sentences(o *object) {
 	dec := json.NewDecoder(bytes.NewReader(o.whole))
 	for token, err := dec.Token(); err == nil; token, err = dec.Token() {
-		text, _ := token.(string)
-		for line := range strings.Lines(text) {
+		for line := range strings.Lines(fmt.Sprint(token)) { // a string; others say nothing
 			line = strings.TrimSpace(line)
 			_ = t.spokenEvent(line, split(line, nil), o.at) || t.spokenState(line, o.at) || t.sign(line, o.at)
 		}
