@@ -209,11 +209,8 @@ func (t *textReader) addEnd(f *Fact) bool {
 
 // denied matches words that deny the next ones, or ask for them, deniedBy those that deny the ones
 // before, such as the value of a field, and doubted those among them.
-var (
-	denied, deniedBy = pattern("denied"), pattern("deniedBy")
-	doubted          = regexp.MustCompile(`(?i)\b(?:would|should|could|might|(?:not|never) (?:re-?start|kill)\w*)\b`)
-	oomKilled        = regexp.MustCompile(`OOMKilled`)
-)
+var denied, deniedBy, oomKilled = pattern("denied"), pattern("deniedBy"), regexp.MustCompile(`OOMKilled`)
+var doubted = regexp.MustCompile(`(?i)\b(?:would|should|could|might|(?:not|never) (?:re-?start|kill)\w*)\b`)
 
 // asserted returns where the first words in a line are that it does not deny, with their groups, or
 // nil.
@@ -237,12 +234,9 @@ func (r *Recording) WaitsFor() (namespace, name string) {
 		if m := inNamespace.FindStringSubmatch(u.Text); m != nil {
 			namespace = m[1]
 		}
-		if strings.HasSuffix(u.Text, "successfully rolled out") {
-			continue
-		}
 		for _, m := range waitedFor.FindAllStringSubmatch(u.Text, 10) {
-			if name == "" && strings.ContainsAny(m[2], lower) && m[2] != "kube-state-metrics" && // which reports
-				(m[1] != "" || strings.ContainsAny(m[0], `"/:=-`)) {
+			reports := m[2] == "kube-state-metrics" || strings.HasSuffix(u.Text, "successfully rolled out")
+			if name == "" && !reports && strings.ContainsAny(m[2], lower) && (m[1] != "" || strings.ContainsAny(m[0], `"/:=-`)) {
 				namespace, name = cmp.Or(m[1], namespace), m[2]
 			}
 		}
@@ -251,7 +245,7 @@ func (r *Recording) WaitsFor() (namespace, name string) {
 }
 
 // inNamespace matches a namespace in a command, or in the labels of an alert.
-var inNamespace = regexp.MustCompile(`(?:(?:^|\s)(?:-n|--namespace)[ =]|\bnamespace[:=] ?"?)([a-z0-9][-a-z0-9]*)`)
+var inNamespace = regexp.MustCompile(`(?:(?:^|\s)(?:-n|--namespace)[ =]|\bnamespace[:=] ?"?|\bin namespace )([a-z0-9][-a-z0-9]*)`)
 
 var printedState = pattern("printedState")
 

@@ -91,6 +91,8 @@ func unframed(line string) string {
 		return strings.ReplaceAll(line, "│", " ")
 	case strings.HasPrefix(trimmed, "|"), strings.Contains(trimmed, "Normal |"), strings.Contains(trimmed, "Warning |"):
 		return strings.TrimRight(strings.ReplaceAll(strings.Trim(trimmed, "|"), "|", " "), " ")
+	case len(trimmed) > 2 && trimmed[0] == '+' && (letter(trimmed[1]) || trimmed[1:3] == "  "): // of a change
+		return strings.Replace(line, "+", "", 1)
 	case len(trimmed) > 1 && trimmed[0] == '`' && !strings.HasPrefix(trimmed, "```"):
 		return strings.Trim(trimmed, "`")
 	}

@@ -81,7 +81,10 @@ func (t *textReader) describeLine(line string, at Place) bool {
 		return true
 	}
 	trimmed, d := strings.TrimSpace(line), t.describe
-	key, value := describedField(trimmed)
+	key, value := "", ""
+	if m := describeField.FindStringSubmatch(trimmed); m != nil {
+		key, value = m[1], m[2]
+	}
 	title := strings.TrimSuffix(trimmed, ":")
 	named := isContainer(title) && (d == nil || !longFields[d.field]) && ofNamed.MatchString(t.reader.line(t.next))
 	switch {
@@ -117,14 +120,6 @@ func (t *textReader) describeLine(line string, at Place) bool {
 		return true
 	}
 	return d.line(trimmed, key, value, indent(line), at)
-}
-
-// describedField returns the name of the field in a line, and its value.
-func describedField(trimmed string) (key, value string) {
-	if m := describeField.FindStringSubmatch(trimmed); m != nil {
-		key, value = m[1], m[2]
-	}
-	return key, value
 }
 
 // line reads a line whose field, if it has one, is the key with its value.

@@ -303,13 +303,9 @@ func (r *reader) object(o *object, kind, change string, depth int) bool {
 
 // sentences uses what the strings in an object of another program say.
 func (t *textReader) sentences(o *object) {
-	for dec, n := json.NewDecoder(bytes.NewReader(o.whole)), 0; n < 1000; n++ {
-		token, err := dec.Token()
-		if err != nil {
-			return
-		}
-		text, _ := token.(string)
-		for line := range strings.Lines(text) {
+	dec := json.NewDecoder(bytes.NewReader(o.whole))
+	for token, err := dec.Token(); err == nil; token, err = dec.Token() {
+		for line := range strings.Lines(fmt.Sprint(token)) { // a string; others say nothing
 			line = strings.TrimSpace(line)
 			_ = t.spokenEvent(line, split(line, nil), o.at) || t.spokenState(line, o.at) || t.sign(line, o.at)
 		}

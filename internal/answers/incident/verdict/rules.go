@@ -691,7 +691,7 @@ func restarted(e *evidence) *ruling {
 	}
 	own := certain(OwnExit, e.end, e.events["BackOff"].fact)
 	if len(own.proof) == 0 {
-		own = certain(OwnExit, cmp.Or(e.from, e.counted(), e.events["Started"].fact))
+		own = certain(OwnExit, cmp.Or(e.from, e.counted(), e.events["Started"].fact, e.events["Created"].fact))
 	}
 	if i := slices.IndexFunc(e.rows, func(f *incident.Fact) bool { return f.Reason == "Completed" }); i >= 0 &&
 		!e.exits && !slices.ContainsFunc(e.rows, crashed) {
@@ -723,8 +723,8 @@ func endedBefore(e *evidence) *ruling {
 // is cut off before the probes. It ends with 0, or with 2 if it is written in Go and does not
 // handle SIGTERM.
 func (e *evidence) askedToStop() bool {
-	shown := e.complete || e.init || slices.Contains(e.pod.Described, e.name) || e.killer != nil
-	return e.exits && !shown && (e.end.ExitCode == 0 || e.end.ExitCode == 2) && e.restarted() &&
+	return e.exits && slices.Contains([]int32{0, 2}, e.end.ExitCode) && e.restarted() && !e.complete && !e.init &&
+		!slices.Contains(e.pod.Described, e.name) && e.killer == nil &&
 		(e.life == nil || e.life.Greatest >= 20*time.Second)
 }
 
@@ -774,8 +774,11 @@ func (e *evidence) suspects() (list []Cause) {
 // as many as its threshold, one period apart.
 func failing(e *evidence) *ruling {
 	f := e.killer
-	if f == nil || f.probe == trace.Startup && e.unready != nil && after(e.unready.fact, f.fact) {
-		return nil // no readiness probe runs before the startup probe has succeeded
+	// no readiness probe runs before the startup probe has succeeded; or it fails now, and this
+	// one is over
+	if f == nil || e.unready != nil && (f.probe == trace.Startup && after(e.unready.fact, f.fact) ||
+		e.overSince(f) && e.tooFew(f.probe) && !e.overSince(e.unready)) {
+		return nil
 	}
 	r := certain(Failing, f.fact).of(f.probe)
 	if p := e.probe(f.probe); p != nil && f.count == int(p.FailureThreshold) {
@@ -1071,10 +1074,9 @@ func unwell(e *evidence) *ruling {
 		r := certain(Waiting, e.from).open().saying("waits for init")
 		r.what = strings.Replace(e.state, "/", " of ", 1)
 		return r
-	case waits && e.state != "":
-		return certain(Waiting, e.from).open().saying("waits for reason")
-	case waits: // the reason is cut off
-		return certain(Waiting, e.from).open().saying("bare waiting")
+	case waits: // the reason may be cut off
+		words := map[bool]string{true: "bare waiting", false: "waits for reason"}
+		return certain(Waiting, e.from).open().saying(words[e.state == ""])
 	}
 	for _, b := range bare {
 		f := e.find(func(f *incident.Fact) bool {

@@ -657,12 +657,10 @@ func (w *writer) action(p phrase) phrase {
 		return cmp.Or(phrases[fmt.Sprint("exit ", w.e.end.ExitCode)], phrases["exit"])
 	case w.r.probe == "":
 		return phrase{}
-	case w.failure == nil:
+	case w.failure == nil, class == "" && w.r.cause != Nothing:
 		return phrases["failure"]
 	case w.r.cause == Nothing:
 		return phrase{}
-	case class == "":
-		return phrases["failure"]
 	case w.r.cause == NotReady, w.v.Class == Refused && tool.MatchString(w.failure.output):
 		return w.e.means(w.failure)
 	case w.v.Class == NotServing || w.v.Class == Output:
