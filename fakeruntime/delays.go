@@ -265,8 +265,8 @@ type ControlDelays struct {
 
 // Latency is a latency of a control plane. How slow a control plane is belongs to the cluster and
 // the hour: each run draws the longest of its latencies once, in 19 of 20 runs between Min and
-// Usual, and in one between Usual and Max. Each call draws its own, from Min on; short ones are more
-// frequent.
+// Usual, and in one between Usual and Max. Each call draws its own, from Min on; short ones are
+// more frequent.
 type Latency struct{ Min, Usual, Max time.Duration }
 
 // Median returns the longest latency of the median run.
