@@ -143,7 +143,7 @@ func (o *liveOptions) find(cmd *cobra.Command, manifest string) error {
 	_, err = workloads.Each([]input.File{f},
 		func(_ input.File, w *manifests.Workload) scenarios.Errors {
 			for c := range podutil.Containers(&w.Pod.Spec) {
-				if _, probe := live.Probe(c); c.Name == o.container || o.container == "" && probe != nil {
+				if c.Name == o.container || o.container == "" && live.Probe(c) != nil {
 					o.Pod, o.Container = w.Pod, c
 					names = append(names, c.Name)
 				}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"probesim.dev/internal/inplace"
 	"probesim.dev/internal/input"
@@ -38,6 +39,16 @@ func Edit(f input.File, patchOf func(*manifests.Object) map[string]any) (edited 
 
 func objectsOf(f input.File) []*manifests.Object {
 	return manifests.Parse(f.Name, f.Data, &strict.Collector{}).Manifests
+}
+
+// Patch returns the strategic merge patch of an object for fields of the pod spec. The template is
+// the path of the pod template, empty for a pod.
+func Patch(template string, spec map[string]any) map[string]any {
+	patch := map[string]any{"spec": spec}
+	for _, name := range slices.Backward(strings.FieldsFunc(template, func(r rune) bool { return r == '.' })) {
+		patch = map[string]any{name: patch}
+	}
+	return patch
 }
 
 // fieldsOf returns an object as it is written.

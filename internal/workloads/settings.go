@@ -2,7 +2,6 @@ package workloads
 
 import (
 	"slices"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -73,12 +72,9 @@ func Set(f input.File, s Setting) ([]byte, error) {
 	if i < 0 || list[i].Value == s.Value {
 		return f.Data, nil
 	}
-	patch := map[string]any{"spec": map[string]any{list[i].list: []any{
+	patch := Patch(list[i].template, map[string]any{list[i].list: []any{
 		map[string]any{"name": s.Container, s.Probe: map[string]any{s.Field: int(s.Value)}},
-	}}}
-	for _, name := range slices.Backward(strings.FieldsFunc(list[i].template, func(r rune) bool { return r == '.' })) {
-		patch = map[string]any{name: patch}
-	}
+	}})
 	edited, _, err := Edit(f, func(m *manifests.Object) map[string]any {
 		if m.Node.Pos.Line == s.Line {
 			return patch

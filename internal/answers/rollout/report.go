@@ -295,7 +295,7 @@ func (r Router) described() Router {
 	return r
 }
 
-func newWorkload(w *workload, o *Options) *Workload {
+func newWorkload(w *workload) *Workload {
 	spec := &w.spec.Spec
 	r := &Workload{Object: w.object(), Replicas: *spec.Replicas,
 		Router: w.router.described(), Strategy: string(spec.Strategy.Type), MinReadySeconds: spec.MinReadySeconds,
@@ -537,7 +537,7 @@ func (w *workload) next(o *Options, r *Workload, n int) error {
 
 // judge returns what runs of a workload show, without what helps.
 func (w *workload) judge(o *Options, s sample) *Workload {
-	r := newWorkload(w, o)
+	r := newWorkload(w)
 	r.Runs = len(s)
 	switch {
 	case w.never:

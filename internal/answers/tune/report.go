@@ -241,11 +241,7 @@ func (w *Workload) patch() map[string]any {
 	if len(spec) == 0 {
 		return nil
 	}
-	patch := map[string]any{"spec": spec}
-	for _, name := range slices.Backward(strings.FieldsFunc(w.template, func(r rune) bool { return r == '.' })) {
-		patch = map[string]any{name: patch}
-	}
-	return patch
+	return workloads.Patch(w.template, spec)
 }
 
 // fields returns the fields of the pod spec that change, as in a patch.

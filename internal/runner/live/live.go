@@ -5,6 +5,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,8 +19,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-
-	"probesim.dev/trace"
 )
 
 // Options say what to run, and how often.
@@ -59,22 +58,16 @@ const (
 	askEvery   = 20 * time.Millisecond
 )
 
-// Probe returns the probe that waits for the program, with its type: the startup, the readiness or
-// the liveness probe; nil if there is none.
-func Probe(c *v1.Container) (trace.Probe, *v1.Probe) {
-	switch {
-	case c.StartupProbe != nil:
-		return trace.Startup, c.StartupProbe
-	case c.ReadinessProbe != nil:
-		return trace.Readiness, c.ReadinessProbe
-	}
-	return trace.Liveness, c.LivenessProbe
+// Probe returns the probe that waits for the program: the startup, the readiness or the liveness
+// probe; nil if there is none.
+func Probe(c *v1.Container) *v1.Probe {
+	return cmp.Or(c.StartupProbe, c.ReadinessProbe, c.LivenessProbe)
 }
 
 // Commands returns the commands of a container that Measure runs: those of the probe that waits for
 // the program, and of the preStop hook.
 func Commands(c *v1.Container) (list []string) {
-	if _, p := Probe(c); p != nil && p.Exec != nil {
+	if p := Probe(c); p != nil && p.Exec != nil {
 		list = append(list, strings.Join(p.Exec.Command, " "))
 	}
 	if c.Lifecycle != nil && c.Lifecycle.PreStop != nil && c.Lifecycle.PreStop.Exec != nil {
@@ -85,7 +78,7 @@ func Commands(c *v1.Container) (list []string) {
 
 // Measure runs the program. It returns the runs up to an error, and ends all processes in any case.
 func Measure(ctx context.Context, o Options) (runs []Run, err error) {
-	_, probe := Probe(o.Container)
+	probe := Probe(o.Container)
 	if probe == nil {
 		return nil, fmt.Errorf("container %s has no probe, so nothing says when the program is up", o.Container.Name)
 	}

@@ -61,7 +61,7 @@ func (b *builder) plain(t reflect.Type) *Type {
 	switch t.Kind() {
 	case reflect.String:
 		if words := enums[t]; words != nil {
-			return enum("string", words)
+			return enum(words)
 		}
 		return scalar("string", map[string]any{"type": "string"})
 	case reflect.Bool:
@@ -119,7 +119,7 @@ func (b *builder) fields(object *Type, t reflect.Type, name string) {
 				field.Text = b.text(name + "." + key)
 			}
 			if words := fieldEnums[name+"."+key]; words != nil {
-				field.Type = enum("string", words)
+				field.Type = enum(words)
 			}
 			object.Fields = append(object.Fields, field)
 		}
@@ -143,8 +143,8 @@ func definition(t reflect.Type) string {
 
 func scalar(name string, value map[string]any) *Type { return &Type{Name: name, value: value} }
 
-func enum(name string, words []string) *Type {
-	return &Type{Name: name, enum: words, value: map[string]any{"enum": words}}
+func enum(words []string) *Type {
+	return &Type{Name: "string", enum: words, value: map[string]any{"enum": words}}
 }
 
 // Kind is a kind of object in a scenario file.
@@ -164,8 +164,8 @@ func build() ([]Kind, map[string]bool) {
 	b := &builder{known: map[reflect.Type]*Type{}, used: map[string]bool{}}
 	t := b.of(reflect.TypeFor[scenarios.Scenario]())
 	t.Fields = append([]*Field{
-		{Name: "apiVersion", Text: b.text("Scenario.apiVersion"), Type: enum("string", []string{format.APIVersion})},
-		{Name: "kind", Text: b.text("Scenario.kind"), Type: enum("string", []string{"Scenario"})},
+		{Name: "apiVersion", Text: b.text("Scenario.apiVersion"), Type: enum([]string{format.APIVersion})},
+		{Name: "kind", Text: b.text("Scenario.kind"), Type: enum([]string{"Scenario"})},
 	}, t.Fields...)
 	kinds := []Kind{{format.APIVersion, "Scenario", t}}
 	for _, k := range manifests.Kinds {

@@ -190,7 +190,7 @@ func (b *builder) state() *Type {
 func (b *builder) record() *Type {
 	t := &Type{Name: "Record", Text: b.text("Record"), id: "Record"}
 	t.Fields = append(t.Fields, &Field{Name: "kind", Text: b.text("Record.kind"),
-		Type: enum("string", match.RecordKinds()), required: true})
+		Type: enum(match.RecordKinds()), required: true})
 	for _, f := range match.RecordFields() {
 		t.Fields = append(t.Fields, &Field{Name: f.Name, Text: b.text("Record." + f.Name), Type: b.match(f)})
 	}
