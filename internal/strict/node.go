@@ -72,21 +72,14 @@ func (n *Node) Put(name, step string, kind Kind, value string) *Node {
 	return item
 }
 
-// Within makes the root of a document an item of a list in a mapping, which it returns. The steps
-// are the fields from there to the list.
-func (n *Node) Within(steps ...string) *Node {
-	root := &Node{Kind: Mapping, errs: n.errs, Pos: n.Pos}
-	list := root
-	for i, step := range steps {
-		kind := Mapping
-		if i == len(steps)-1 {
-			kind = Sequence
-		}
-		list = list.Put(step, step, kind, "")
-		list.Pos = n.Pos
+// Within makes the root of a document a field of a mapping, or the only item of a list if the step is
+// [0], and returns this.
+func (n *Node) Within(step string) *Node {
+	root := &Node{Kind: Sequence, errs: n.errs, Pos: n.Pos, Items: []*Node{n}}
+	if step != "[0]" {
+		root.Kind, root.Keys = Mapping, []Key{{Name: step}}
 	}
-	list.Items = append(list.Items, n)
-	n.parent, n.step, n.errs = list, "[0]", nil
+	n.parent, n.step, n.errs = root, step, nil
 	return root
 }
 

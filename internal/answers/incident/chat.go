@@ -83,8 +83,10 @@ func (t *textReader) spokenEvent(line string, words []word, at Place) bool {
 		name = m[1]
 	}
 	left.namespace, left.name = "", name
-	if m := keyedPod.FindStringSubmatch(line[:start]); m != nil {
-		left.name, left.namespace = m[1], m[2]
+	for _, m := range [][]string{keyedPod.FindStringSubmatch(line[:start]), inPod.FindStringSubmatch(f.Message)} {
+		if m != nil {
+			left.name, left.namespace = m[1], m[2]
+		}
 	}
 	t.place(f, left)
 	return true
@@ -152,11 +154,13 @@ var (
 	namedIn  = regexp.MustCompile(`\b(namespace|[cC]ontainer)[ "=:/]+([a-z0-9][-a-z0-9]*)`)
 	// keyedPod matches the keys of a pod and its namespace before a message.
 	keyedPod = regexp.MustCompile(`\bpod=([a-z0-9][-a-z0-9.]*)(?: (?:ns|namespace)=([a-z0-9][-a-z0-9]*))?`)
+	// inPod matches the pod, and its namespace, at the end of a message.
+	inPod    = regexp.MustCompile(`^Back-off .* in pod ([a-z0-9][a-z0-9.]*-[-a-z0-9.]*[a-z0-9])(?:_([a-z0-9][-a-z0-9]*))?(?:\(\S*)?$`)
 	waitsFor = pattern("waitsFor")
 )
 
 // waits are parts of what waitsFor matches: a search for them costs less.
-var waits = []string{"BackOff", "ErrImage", "ImageName", "Error", "OOMKilled", "is Pending"}
+var waits = []string{"BackOff", "ErrImage", "ImageName", "Error", "OOMKilled", "is Pending", "is crash", "is restarting "}
 
 // spokenState reads a line that says of a named pod why a container of it waits or ended.
 func (t *textReader) spokenState(line string, at Place) bool {
@@ -172,8 +176,11 @@ func (t *textReader) spokenState(line string, at Place) bool {
 	if !t.namedBy(line, f) {
 		return false
 	}
-	if f.Reason == "OOMKilled" {
+	switch f.Reason {
+	case "OOMKilled":
 		f.Kind, f.Instance = Terminated, -1
+	case "looping", "times": // of an alert about restarts
+		f.Kind, f.Reason, f.Message, f.Count, f.AtLeast = Event, "BackOff", f.Text, 1, true
 	}
 	if f.Pod != nil {
 		t.add(f)

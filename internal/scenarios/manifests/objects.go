@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -83,7 +84,14 @@ func (f *Objects) sort(docs []*strict.Node) {
 // template without its workload, or a part of a container.
 func whole(n *strict.Node) *strict.Node {
 	if isContainer(n) {
-		n = n.Within("spec", "containers")
+		n = n.Within("[0]")
+	}
+	if n.Kind == strict.Sequence && slices.ContainsFunc(n.Items, isContainer) {
+		n = n.Within("containers")
+	}
+	if only[v1.PodSpec](n) && slices.ContainsFunc(n.Field("containers").Items, isContainer) ||
+		only[appsv1.DeploymentSpec](n) && n.Find("template.spec.containers").Kind == strict.Sequence {
+		n = n.Within("spec")
 	}
 	apiVersion, kind, containers := "v1", "Pod", n.Find("spec.containers")
 	if !containers.Written() { // of a custom resource, only the template counts
@@ -163,27 +171,23 @@ func (f *Objects) object(n, apiVersion, kind *strict.Node) {
 	}
 }
 
-// containerFields are the fields of a container.
-var containerFields = func() map[string]bool {
+// only reports whether a document is a mapping that has fields of a type only.
+func only[Type any](n *strict.Node) bool {
 	fields := map[string]bool{}
-	for field := range reflect.TypeFor[v1.Container]().Fields() {
+	for field := range reflect.TypeFor[Type]().Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		fields[name] = true
 	}
-	return fields
-}()
+	return n.Kind == strict.Mapping && !slices.ContainsFunc(n.Keys, func(key strict.Key) bool { return !fields[key.Name] })
+}
 
 // isContainer reports whether a document is no object, but a part of a container with a probe.
 // Values of a chart also have other fields.
 func isContainer(n *strict.Node) bool {
-	probe := false
-	for i, key := range n.Keys {
-		if !containerFields[key.Name] || key.Name == "image" && n.Items[i].Kind != strict.Scalar {
-			return false
-		}
-		probe = probe || strings.HasSuffix(key.Name, "Probe") && n.Items[i].Kind == strict.Mapping
-	}
-	return probe
+	return only[v1.Container](n) && n.Field("image").Kind != strict.Mapping &&
+		slices.ContainsFunc(n.Keys, func(key strict.Key) bool {
+			return strings.HasSuffix(key.Name, "Probe") && n.Field(key.Name).Kind == strict.Mapping
+		})
 }
 
 // hasType reports whether an object has an apiVersion and a kind.
