@@ -72,8 +72,8 @@ func (n *Node) Put(name, step string, kind Kind, value string) *Node {
 	return item
 }
 
-// Within makes the root of a document a field of a mapping, or the only item of a list if the step is
-// [0], and returns this.
+// Within makes the root of a document a field of a mapping, or the only item of a list if the step
+// is [0], and returns this.
 func (n *Node) Within(step string) *Node {
 	root := &Node{Kind: Sequence, errs: n.errs, Pos: n.Pos, Items: []*Node{n}}
 	if step != "[0]" {

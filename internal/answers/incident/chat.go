@@ -155,12 +155,12 @@ var (
 	// keyedPod matches the keys of a pod and its namespace before a message.
 	keyedPod = regexp.MustCompile(`\bpod=([a-z0-9][-a-z0-9.]*)(?: (?:ns|namespace)=([a-z0-9][-a-z0-9]*))?`)
 	// inPod matches the pod, and its namespace, at the end of a message.
-	inPod    = regexp.MustCompile(`^Back-off .* in pod ([a-z0-9][a-z0-9.]*-[-a-z0-9.]*[a-z0-9])(?:_([a-z0-9][-a-z0-9]*))?(?:\(\S*)?$`)
+	inPod    = regexp.MustCompile(`^Back-off .* in pod ([a-z0-9.]+-[-a-z0-9.]*\w)(?:_([-a-z0-9]+))?(?:\(\S*)?$`)
 	waitsFor = pattern("waitsFor")
 )
 
 // waits are parts of what waitsFor matches: a search for them costs less.
-var waits = []string{"BackOff", "ErrImage", "ImageName", "Error", "OOMKilled", "is Pending", "is crash", "is restarting "}
+var waits = []string{"BackOff", "ErrImage", "ImageName", "Error", "OOMKilled", "is Pending", "is crash", "restarting "}
 
 // spokenState reads a line that says of a named pod why a container of it waits or ended.
 func (t *textReader) spokenState(line string, at Place) bool {

@@ -178,7 +178,8 @@ func only[Type any](n *strict.Node) bool {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		fields[name] = true
 	}
-	return n.Kind == strict.Mapping && !slices.ContainsFunc(n.Keys, func(key strict.Key) bool { return !fields[key.Name] })
+	other := func(key strict.Key) bool { return !fields[key.Name] }
+	return n.Kind == strict.Mapping && !slices.ContainsFunc(n.Keys, other)
 }
 
 // isContainer reports whether a document is no object, but a part of a container with a probe.
