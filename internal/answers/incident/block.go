@@ -17,6 +17,9 @@ type block struct {
 // labelled matches a field of a block.
 var labelled = regexp.MustCompile(`^(?:[-*•]\s+)?"?([A-Za-z][A-Za-z ]{0,20}?)"?\s*[:=]\s*(\S.*)?$`)
 
+// qualified matches the name of a pod behind that of its namespace.
+var qualified = regexp.MustCompile(`^([a-z0-9][-a-z0-9]*)/[a-z0-9][-a-z0-9.]*$`)
+
 // described matches fields of kubectl describe that no event has.
 var described = pattern("described")
 
@@ -59,7 +62,8 @@ func (b *block) field(trimmed string) (role, value string, is bool) {
 	if strings.ContainsAny(trimmed[:min(len(trimmed), 30)], ":=") { // a search costs less
 		if m := labelled.FindStringSubmatch(trimmed); m != nil {
 			key := strings.ToLower(m[1])
-			if key == "name" && len(b.lines) > 0 && m[2] != "" { // below involvedObject
+			// below involvedObject
+			if key == "name" && (len(b.lines) > 0 && m[2] != "" || qualified.MatchString(m[2])) {
 				key = "pod"
 			}
 			return blockKeys[key], m[2], true
@@ -102,6 +106,9 @@ func (t *textReader) endBlock() {
 		return
 	}
 	at, text := b.lines[0].Place, brief(cmp.Or(b.fields["message"], b.fields["reason"]))
+	if m := qualified.FindStringSubmatch(b.fields["pod"]); m != nil && !isPodKind(m[1]) {
+		b.fields["namespace"] = cmp.Or(b.fields["namespace"], m[1])
+	}
 	_, name, _ := cutLast(b.fields["pod"], "/")
 	name, _, _ = strings.Cut(cmp.Or(name, strings.TrimPrefix(b.fields["pod"], "Pod ")), " in namespace")
 	name = withoutHash(name)

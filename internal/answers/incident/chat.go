@@ -119,7 +119,8 @@ func (t *textReader) spokenEnd(line string, at Place) bool {
 	lower := strings.ToLower(line)
 	oom := !aboutNoPod(line) && asserted(line, oomKilled) != nil
 	// of kubectl exec
-	if !oom && !strings.Contains(lower, "code") || t.program || strings.Contains(lower, "command terminated") {
+	coded := strings.Contains(lower, "code") || strings.Contains(lower, "exit=")
+	if !oom && !coded || t.program || strings.Contains(lower, "command terminated") {
 		return false
 	}
 	f := &Fact{Place: at, Source: FromText, Kind: Terminated, Count: -1, Instance: -1, Text: brief(line)}

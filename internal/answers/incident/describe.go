@@ -136,6 +136,9 @@ func (d *describeReader) line(trimmed, key, value string, depth int, at Place) b
 		d.containerField(key, value, at)
 	case podFields[key] || sections[key]:
 		if d.field = key; sections[key] {
+			for _, c := range d.containers { // kubectl describes them first
+				c.init = c.init || key == "Containers"
+			}
 			d.section, d.c, d.state = key, nil, nil
 		}
 		d.podField(key, value)
@@ -305,7 +308,9 @@ func (t *textReader) endDescribe() {
 	var facts []*Fact
 	for _, c := range d.containers {
 		list := &pod.Spec.Containers
-		if c.init {
+		ended := c.facts["State"] != nil && c.facts["State"].Kind == Terminated
+		// no other container that has ended is ready
+		if c.init || ended && c.facts["Ready"] != nil && c.facts["Ready"].Value == "true" {
 			list = &pod.Spec.InitContainers
 		}
 		*list, facts = append(*list, c.spec), append(facts, c.facts.of(c.spec.Name)...)

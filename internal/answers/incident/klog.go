@@ -268,8 +268,8 @@ func (t *textReader) klog(body string, when Moment, at Place, text string) {
 		f.Kind, f.Reason, f.Message = Log, "Killing", body
 	case strings.HasPrefix(strings.ToLower(title), "createpodsandbox for pod"):
 		f.Kind, f.Reason, f.Message = Log, "CreatePodSandboxError", values["err"]
-	case title == "Message for Container of pod" || title == "Container failed liveness probe, will be restarted":
-		f.Kind, f.Reason, f.Message = Log, "Message", values["containerMessage"]
+	case title == "Message for Container of pod" || strings.HasSuffix(title, " probe, will be restarted"):
+		f.Kind, f.Reason, f.Message = Log, "Message", cmp.Or(values["containerMessage"], title)
 	case values["backOff"] != "":
 		f.Kind, f.Reason, f.Message = Log, "BackOff", "back-off "+values["backOff"]
 	case strings.HasPrefix(title, "SyncLoop ") || strings.ToUpper(title) == title && title != "":

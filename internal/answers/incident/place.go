@@ -238,9 +238,9 @@ func (r *reader) nameContainers() {
 		}
 	}
 	for _, p := range r.rec.Pods {
-		var spec []v1.Container
+		var before, spec []v1.Container
 		if p.Object != nil {
-			spec = p.Object.Spec.Containers
+			before, spec = p.Object.Spec.InitContainers, p.Object.Spec.Containers
 		}
 		if len(spec) == 1 && spec[0].Name == "" && len(p.containers) == 1 {
 			spec[0].Name = p.containers[0]
@@ -249,7 +249,8 @@ func (r *reader) nameContainers() {
 			p.containers = []string{""}
 		}
 		p.More = (p.Object == nil || p.Partial) && len(p.containers) == 1 && p.containers[0] != "" &&
-			(len(images[p]) > 1 || slices.ContainsFunc(spec, func(c v1.Container) bool { return c.Name == "" }))
+			(len(images[p]) > 1 || slices.ContainsFunc(slices.Concat(before, spec),
+				func(c v1.Container) bool { return c.Name == "" }))
 		var open []*Fact
 		for _, f := range unnamed[p] {
 			if p.More || f.Kind != Event && len(spec) > 1 {

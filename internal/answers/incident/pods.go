@@ -156,7 +156,7 @@ func (r *reader) template(at Place, kind string, pod *v1.Pod) bool {
 // whether there are any.
 func (r *reader) probes(part *part, at Place) (found bool) {
 	for i, p := range []*v1.Probe{part.LivenessProbe, part.ReadinessProbe, part.StartupProbe} {
-		if p == nil {
+		if p == nil || *p == (v1.Probe{}) { // of another kind
 			continue
 		}
 		if found = true; r.text.asked != "" {

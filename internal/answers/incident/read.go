@@ -123,7 +123,8 @@ func (r *reader) readFile(f input.File) {
 		return
 	}
 	r.file, r.data, r.counted, r.breaks = f.Name, clean(f.Data), 0, 0
-	r.wasted, r.others, r.unnamed, r.text = 0, map[string]int{}, nil, &textReader{reader: r}
+	r.wasted, r.others, r.unnamed = 0, map[string]int{}, nil
+	r.text = &textReader{reader: r, nodes: map[*Pod]map[string]*Pod{}}
 	before, problems := r.used(), len(r.rec.Problems)
 	for at := 0; at < len(r.data); {
 		line := r.line(at)

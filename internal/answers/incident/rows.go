@@ -207,7 +207,7 @@ func (t *textReader) place(f *Fact, left columns) {
 		f.Pod = t.reader.pod(left.namespace, left.name, left.uid, f.Place)
 		t.pod = f.Pod
 	} else if d := t.describe; d == nil || !d.other {
-		f.Pod = t.ofRow(f)
+		f.Pod = t.onNode(t.ofRow(f), f)
 	} else if ofWorkload[f.Reason] {
 		f.Pod = t.reader.pod(d.pod.Namespace, d.pod.Name, "", f.Place)
 	}
@@ -243,6 +243,27 @@ func (t *textReader) ofRow(f *Fact) *Pod {
 	}
 	t.scheduled = m[2]
 	return p
+}
+
+// sentFrom matches the node of the kubelet in a row up to kubectl 1.19.
+var sentFrom = regexp.MustCompile(`\d[smhdy]\)?\s+kubelet, ([a-z0-9][-a-z0-9.]*)\s|\{kubelet ([a-z0-9][-a-z0-9.]*)\}`)
+
+// onNode returns the pod of an event in a table of a pod: a pod is on one node, so an event of the
+// kubelet of another node is about another pod.
+func (t *textReader) onNode(p *Pod, f *Fact) *Pod {
+	m := sentFrom.FindStringSubmatch(f.Text)
+	if m == nil || p == nil {
+		return p
+	}
+	node := m[1] + m[2]
+	if t.nodes[p] == nil {
+		t.nodes[p] = map[string]*Pod{node: p}
+	} else if t.nodes[p][node] == nil && p.Unnamed {
+		t.nodes[p][node] = t.newPod("", "", "", f.Place)
+	} else if t.nodes[p][node] == nil {
+		t.nodes[p][node] = t.newPod(p.Namespace, p.Name+" on "+node, "", f.Place)
+	}
+	return t.nodes[p][node]
 }
 
 // date sets the count of an event, and its times or its ages.

@@ -27,6 +27,7 @@ type textReader struct {
 	invoked   string // the process that asked for memory when the kernel had none for it
 	block     block
 	console   console
+	nodes     map[*Pod]map[string]*Pod // those of a table of events, by the nodes of their kubelets
 	// scheduled is the pod that an event in the rows without a name was about.
 	scheduled string
 }

@@ -297,10 +297,12 @@ func allReady(p *incident.Pod) bool {
 func ofPod(p *incident.Pod, log kubeletLog) []Verdict {
 	var list, quiet []Verdict
 	var seen []Cause
+	all := collect(p, log)
+	runs := slices.ContainsFunc(all, func(e *evidence) bool { return e.running() && e.ready == "true" })
 	keep := func(e *evidence) {
 		r := judge(e)
 		switch {
-		case r == nil:
+		case r == nil, r.cause == Nothing && e.init && runs: // it has ended before the others started
 		case r.cause == Nothing:
 			quiet = append(quiet, write(e, r))
 		case !slices.Contains(seen, r.cause) ||
@@ -308,7 +310,7 @@ func ofPod(p *incident.Pod, log kubeletLog) []Verdict {
 			list, seen = append(list, write(e, r)), append(seen, r.cause)
 		}
 	}
-	for _, e := range collect(p, log) {
+	for _, e := range all {
 		if e != e.of || len(list) == 0 || len(e.failures) > 0 || e.kills() > 0 || len(e.ends) > 0 {
 			keep(e)
 		}

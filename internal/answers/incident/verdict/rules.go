@@ -927,7 +927,8 @@ func gated(e *evidence) *ruling {
 	switch {
 	case e == e.of && gates && set != all && e.ready == "true":
 		proof = row
-	case e != e.of || proof.Value != "False" || named == nil && condition("ContainersReady").Value != "True":
+	case e != e.of || proof.Value != "False" || named == nil && condition("ContainersReady").Value != "True",
+		what == "a condition" && proof.Source == incident.FromPod: // whose message would name it
 		return nil
 	}
 	r := certain(ReadinessGate, proof)
@@ -1061,6 +1062,7 @@ var bare = []struct {
 	cause         Cause
 	words         string
 }{{incident.Phase, "", "Failed", Unknown, "bare unknown"}, {incident.Ready, "", "false", NotReady, "bare notReady"},
+	{incident.Condition, "Initialized", "False", Waiting, "bare init"},
 	{incident.Condition, "Ready", "False", NotReady, "bare notReady"},
 	{incident.Condition, "Available", "False", Waiting, "bare workload"},
 	{incident.Phase, "", "Pending", Waiting, "bare waiting"}}
@@ -1081,7 +1083,7 @@ func unwell(e *evidence) *ruling {
 	for _, b := range bare {
 		f := e.find(func(f *incident.Fact) bool {
 			newest := b.kind != incident.Condition || f == e.conditions[b.reason] &&
-				(b.reason == "Ready" || f.Message == "" || strings.Contains(f.Message, "minimum availability"))
+				(b.reason != "Available" || f.Message == "" || strings.Contains(f.Message, "minimum availability"))
 			return f.Kind == b.kind && f.Value == b.value && newest && e.about(f)
 		})
 		if f != nil && !e.init && (e == e.of || b.kind == incident.Ready && e.ready == b.value) {

@@ -411,6 +411,9 @@ func (e *evidence) means(f *failure) phrase {
 		key = "failure runtime"
 	}
 	switch p := e.probe(f.probe); {
+	case tool.MatchString(f.output) && known[f.class].Answer == No && strings.Contains(f.output, "awaiting headers") &&
+		loopback.MatchString(f.output):
+		key = "failure loopback"
 	case tool.MatchString(f.output):
 		of = " of tool"
 	case p != nil && p.Exec != nil, strings.Contains(f.output, "command"):
@@ -425,6 +428,7 @@ func (e *evidence) means(f *failure) phrase {
 // What the output of a failed probe names.
 var (
 	localHost = regexp.MustCompile(`^Get ["“<]*https?://(localhost|127\.0\.0\.1|\[::1\])\b`)
+	loopback  = regexp.MustCompile(`://(?:localhost|127\.0\.0\.1|\[::1\])\b`)
 	pathIn    = regexp.MustCompile(`Get "?https?://[^/\s"]*(/[^\s"]*)`)
 	portIn    = regexp.MustCompile(`(?:dial tcp \S*|Get "?https?://[^/\s"]*|service "[^"]*):(\d+)\b|\bport (\d+)\b`)
 	statusIn  = regexp.MustCompile(status + `(\d{3})`)
