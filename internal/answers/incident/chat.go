@@ -16,7 +16,7 @@ var (
 
 // hints are parts of what spoken matches: a search for them costs less.
 var hints = []string{" probe ", "ontainer", "ack-off", "mage ", " assigned ", "PostStartHook", "not found", "find key",
-	"low on resource", "for volume", "Preempted in", " syncing ", " hook ", "sandbox", "nodes are"}
+	"low on resource", "EmptyDir", "for volume", "Preempted in", " syncing ", " hook ", "sandbox", "nodes are"}
 
 // spokenIn returns where the words of a message begin in a line, or -1, and the reason of its
 // event.

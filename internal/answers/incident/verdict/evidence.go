@@ -60,6 +60,7 @@ type kubeletLog struct {
 	rows      []*incident.Fact          // of kubectl get pods
 	evicted   *incident.Fact            // of a pod that the text does not name, or nil
 	down      map[string]*incident.Fact // nodes that are not ready
+	well      *incident.Fact            // a person says that the pods are well, or nil
 	partial   bool                      // lines are left out, or a command has waited in vain: silence tells nothing
 }
 

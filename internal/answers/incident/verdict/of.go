@@ -35,6 +35,10 @@ func Of(rec *incident.Recording) *Report {
 	addSign(rec, report.Verdicts)
 	addNext(rec, report.Verdicts)
 	slices.SortStableFunc(report.Verdicts, func(a, b Verdict) int { return slices.Compare(a.order(), b.order()) })
+	if r := nodeShort(rec); r != nil && r.cause == OutOfMemory && !slices.ContainsFunc(report.Verdicts,
+		func(v Verdict) bool { return v.Cause == OutOfMemory }) {
+		report.Verdicts = append(report.Verdicts, ofNoPod(rec, r))
+	}
 	return report
 }
 
@@ -51,6 +55,11 @@ func logOf(rec *incident.Recording) (log kubeletLog) {
 	log.restarted, log.down = forgetful > 1, map[string]*incident.Fact{}
 	log.partial = rec.Abridged || slices.ContainsFunc(rec.Signs,
 		func(s incident.Sign) bool { return strings.HasPrefix(s.Proves, string(Unknown)) })
+	for _, s := range rec.Signs {
+		if s.Proves == string(Nothing)+" well" {
+			log.well = &incident.Fact{Place: s.Place, Text: s.Text}
+		}
+	}
 	for _, f := range rec.Facts {
 		switch {
 		case f.Pod == nil && f.Reason == incident.NodeNotReady:
@@ -161,7 +170,7 @@ func addSign(rec *incident.Recording, list []Verdict) {
 		for _, sign := range slices.Backward(rec.Signs) {
 			cause, _, _ := strings.Cut(sign.Proves, " ")
 			same := v.generic && cause == string(v.Cause)
-			other := slices.Contains([]Cause{Unknown, Removed, Image, "vague"}, Cause(cause))
+			other := slices.Contains([]Cause{Unknown, Removed, Image, Nothing, "vague"}, Cause(cause))
 			if !same && (other || !open) && !(late && cause == string(Configuration)) {
 				continue
 			}
@@ -207,7 +216,6 @@ func nothing(rec *incident.Recording) Verdict {
 		return f.Type == "Warning" && f.Kind == incident.Event || warns.MatchString(f.Message)
 	}
 	warning := slices.IndexFunc(rec.Facts, warned)
-	ofNode := slices.IndexFunc(rec.Facts, func(f *incident.Fact) bool { return f.Pod == nil })
 	made := slices.IndexFunc(rec.Facts, func(f *incident.Fact) bool { return created.MatchString(f.Message) })
 	sign := ofSign(rec)
 	switch {
@@ -215,14 +223,8 @@ func nothing(rec *incident.Recording) Verdict {
 		r = sign
 	case nodesDown(rec) != nil:
 		r = nodesDown(rec)
-	case ofNode >= 0:
-		f := rec.Facts[ofNode]
-		r = certain(Node, f).likely().saying("node pressure")
-		words, is := map[string]string{incident.CgroupOOM: "cgroup out of memory", "SystemOOM": "node killed"}[f.Reason]
-		if r.what = resourceOf(f); is {
-			r = certain(OutOfMemory, f).likely().saying(words)
-			r.what = firstLine(f.Message, 160)
-		}
+	case nodeShort(rec) != nil:
+		r = nodeShort(rec)
 	case len(rec.Pods) > 0 && !slices.ContainsFunc(rec.Pods, func(p *incident.Pod) bool {
 		return len(p.Facts) > 0 && !p.Replaced && !allReady(p)
 	}):
@@ -265,6 +267,24 @@ func ofNoPod(rec *incident.Recording, r *ruling) Verdict {
 	v := write(collect(p, kubeletLog{})[0], r)
 	v.Pod = nil
 	return v
+}
+
+// nodeShort returns the ruling on a process that a kernel killed for memory, or else on a node that
+// is short of a resource, or nil.
+func nodeShort(rec *incident.Recording) (r *ruling) {
+	for _, f := range rec.Facts {
+		words := map[string]string{incident.CgroupOOM: "cgroup out of memory", "SystemOOM": "node killed"}[f.Reason]
+		switch {
+		case f.Pod != nil:
+		case words != "" && (r == nil || r.cause == Node || r.what == "a process"):
+			r = certain(OutOfMemory, f).likely().saying(words)
+			r.what = firstLine(f.Message, 160)
+		case r == nil && f.Reason != incident.NodeNotReady:
+			r = certain(Node, f).likely().saying("node pressure")
+			r.what = resourceOf(f)
+		}
+	}
+	return r
 }
 
 // nodesDown returns the ruling on the nodes that are not ready, or nil.

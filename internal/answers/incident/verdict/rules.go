@@ -789,6 +789,8 @@ func failing(e *evidence) *ruling {
 		}
 	}
 	switch {
+	case e.log.well != nil && e.ready == "":
+		return certain(Failing, e.log.well, f.fact).of(f.probe).open(Nothing).saying("well in the end")
 	case f.probe == trace.Startup && e.ready == "true" && !after(f.fact, e.row): // which needs its success
 		return certain(Nothing, f.fact).of(f.probe).likely().saying("not ready before")
 	case e.rare(f):
@@ -888,6 +890,8 @@ func notReady(e *evidence) *ruling {
 // ready.
 func (e *evidence) unreadyNow(f *failure, r *ruling) *ruling {
 	switch over := e.overSince(f); {
+	case e.log.well != nil:
+		return certain(Nothing, e.log.well, f.fact).of(f.probe).likely().saying("well")
 	case over && e.log.partial:
 		return r.open(Nothing).saying("failed before")
 	case over:
@@ -1008,11 +1012,17 @@ func (e *evidence) errored(of trace.Probe) *ruling {
 		if r.what = ": the image has no " + m[1]; strings.Contains(m[1], " ") {
 			r.what = fmt.Sprintf(": the image has no program %q, which should be a list of words", m[1])
 		}
+	case portName.MatchString(failed.output):
+		r.words, r.what = "errors port", portName.FindStringSubmatch(failed.output)[1]
 	case overtime.MatchString(failed.output):
 		r.words, r.what = "errors timeout", strings.NewReplacer(e.parts(failed)...).Replace("{within}")
 	}
 	return r
 }
+
+// portName matches the name of a port that a container does not have (ResolveContainerPort in
+// pkg/probe/util.go at v1.37.2).
+var portName = regexp.MustCompile(`strconv\.Atoi: parsing \\*"([^"\\]+)`)
 
 // missing matches the program of a command that the image does not have.
 var missing = regexp.MustCompile(`exec: \\*"([^"\\]+)\\*": (?:executable file not found|stat [^:]+: no such file)`)

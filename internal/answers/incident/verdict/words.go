@@ -495,12 +495,15 @@ func (w *writer) details() []string {
 	if w.r.cause == Nothing || w.r.cause == NoFacts {
 		return []string{}
 	}
-	local, result, hook := "", "", ""
-	if w.failure != nil && localHost.MatchString(w.failure.output) {
-		local = "The probe goes to localhost. That is the node, which is the pod only with hostNetwork."
+	first, result, hook := "", "", ""
+	if w.r.cause == OwnExit && w.e.ready == "true" {
+		first = "It runs again, and is ready."
+	} else if w.failure != nil && localHost.MatchString(w.failure.output) {
+		first = "The probe goes to localhost. That is the node, which is the pod only with hostNetwork."
 	}
 	switch liveness, startup := w.e.count(LivenessProbe), w.e.count(StartupProbe); {
-	case w.r.cause == OwnExit && w.e.unready != nil && w.r.sure != Open:
+	case w.r.cause == OwnExit && w.e.unready != nil && w.r.sure != Open && w.e.unready.dead() &&
+		(w.e.name != "" || w.e.row != nil && strings.HasSuffix(w.e.row.Value, "/1")):
 		result = "Its readiness failures are a result."
 	case w.r.words == "node not ready":
 	case (w.r.cause == Removed || w.r.cause == Node) && len(w.e.failures) > 0:
@@ -518,7 +521,7 @@ func (w *writer) details() []string {
 	case w.e.hook() != nil:
 		hook = w.values.Replace("A lifecycle hook of it failed{hook}.")
 	}
-	return slices.DeleteFunc([]string{local, hook, w.readiness(), w.restarts(), w.counts(), w.arithmetic(), w.r.detail,
+	return slices.DeleteFunc([]string{first, hook, w.readiness(), w.restarts(), w.counts(), w.arithmetic(), w.r.detail,
 		result, w.also(), w.finding()}, func(s string) bool {
 		return s == ""
 	})
