@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vishvananda/netlink"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -181,6 +182,8 @@ type cluster struct {
 	seen  map[string]time.Time // when a watch saw a new ConfigMap
 	wrote map[string]time.Time // when the call that made it returned
 	took  map[string][]float64 // milliseconds by name
+
+	sources int // the number of addresses from which requests came
 }
 
 // The podTimes are when a watch saw the changes of a pod.
@@ -362,7 +365,7 @@ func (c *cluster) rollOut(connections int) int {
 	}
 	stop := make(chan struct{})
 	lost := make(chan int)
-	go func() { lost <- send(service.Spec.ClusterIP+":80", connections, stop) }()
+	go func() { lost <- send(c.source(), service.Spec.ClusterIP+":80", connections, stop) }()
 	time.Sleep(time.Second)
 	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"at":%q}}}}}`, time.Now())
 	_, err = c.client.AppsV1().Deployments("default").Patch(c.t.Context(), "web", types.StrategicMergePatchType,
@@ -376,9 +379,26 @@ func (c *cluster) rollOut(connections int) int {
 	return <-lost
 }
 
+// source adds an address to the node, from which the requests of one rollout come. Conntrack keeps
+// for two minutes which pod a connection without an answer was for. A later one from the same
+// address and port would go to this pod, too, which is long gone.
+func (c *cluster) source() net.IP {
+	c.sources++
+	ip := net.IPv4(198, 18, byte(c.sources/250), byte(1+c.sources%250))
+	lo, err := netlink.LinkByName("lo")
+	if err == nil {
+		err = netlink.AddrAdd(lo, &netlink.Addr{IPNet: &net.IPNet{IP: ip, Mask: net.CIDRMask(32, 32)}})
+	}
+	if err != nil {
+		c.t.Error(err)
+	}
+	return ip
+}
+
 // send sends requests at the rate until it is stopped, and returns how many get no answer. Clients
 // with a connection of their own take turns; without connections, each request opens one.
-func send(address string, connections int, stop <-chan struct{}) int {
+func send(source net.IP, address string, connections int, stop <-chan struct{}) int {
+	dialer := net.Dialer{Timeout: time.Second, LocalAddr: &net.TCPAddr{IP: source}}
 	clients := make([]client, max(1, connections))
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -393,7 +413,7 @@ func send(address string, connections int, stop <-chan struct{}) int {
 		case <-tick.C:
 		}
 		wg.Go(func() {
-			if err := clients[n%len(clients)].get(address, connections > 0); err != nil {
+			if err := clients[n%len(clients)].get(&dialer, address, connections > 0); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				lost++
@@ -409,7 +429,7 @@ type client struct {
 	kept net.Conn
 }
 
-func (c *client) get(address string, keep bool) error {
+func (c *client) get(dialer *net.Dialer, address string, keep bool) error {
 	c.mu.Lock()
 	conn := c.kept
 	c.kept = nil
@@ -419,7 +439,7 @@ func (c *client) get(address string, keep bool) error {
 	}
 	if conn == nil {
 		var err error
-		if conn, err = net.DialTimeout("tcp", address, time.Second); err != nil {
+		if conn, err = dialer.Dial("tcp", address); err != nil {
 			return err
 		}
 	}
