@@ -348,6 +348,11 @@ func TestUndeclaredPort(t *testing.T) {
 		"ports: [{name: metrics, containerPort: 9090}]"} {
 		ask(t, pod(ports+probe), check.Options{}).hasNot(t, "undeclared-port")
 	}
+	declares := "ports: [{containerPort: 8080}]" + probe + "\nlivenessProbe: {httpGet: {port: 9090}}"
+	list := checked(t, chart(declares, ""), check.Options{}).Verdict.Findings
+	if list[len(list)-1].ID != check.UndeclaredPort {
+		t.Errorf("it is not the last of %+v", list) // it need not be a fault
+	}
 }
 
 // TestPlaceholders checks manifests that something renders later: an image that is no reference
