@@ -37,6 +37,9 @@ var rules = []func(*evidence) *ruling{
 func judge(e *evidence) *ruling {
 	for _, rule := range rules {
 		r := rule(e)
+		if r != nil && e.pod.Mixed && r.sure == Certain && e.kills() == 0 {
+			r.likely()
+		}
 		switch {
 		case r == nil:
 			continue
