@@ -139,7 +139,7 @@ func (r *reader) nameUnnamed() {
 			r.join(p, to)
 			continue
 		}
-		p.Name = "pod"
+		p.Name, p.Mixed = "pod", slices.ContainsFunc(r.rec.Pods, func(o *Pod) bool { return !o.Unnamed })
 		taken := "pod: all of it is taken as one pod, shown as \"pod\""
 		if theOnly(r.rec.Pods, func(o *Pod) bool { return o.Unnamed && o.Place.File == p.Place.File }) == nil {
 			taken = "pods: rows that cannot be of one pod are taken as several"

@@ -52,6 +52,7 @@ type Pod struct {
 	// Unnamed says that the rows of a table do not name the pod. All rows of the table count as one
 	// pod.
 	Unnamed bool `json:"-"`
+	Mixed   bool `json:"-"` // Unnamed, and the text names several pods: the facts can be of any of them
 	// Replaced says that the pod was deleted, and that a new one of its name follows it in the
 	// text.
 	Replaced bool    `json:"-"`

@@ -73,7 +73,7 @@ func Proves(output string) (Class, Known) {
 }
 
 // overtime matches the message about a command that took longer than its timeout.
-var overtime = regexp.MustCompile(`(?i)command .*timed out|timeout \d+m?s exceeded`)
+var overtime = regexp.MustCompile(`(?i)command .*timed out|^"[^"]*" timed out|timeout \d+m?s exceeded`)
 
 // status matches what is before the code of an HTTP answer: in the words of the kubelet, of curl
 // -f, and of both kinds of wget.

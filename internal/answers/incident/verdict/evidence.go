@@ -176,7 +176,9 @@ func (e *evidence) finish() {
 		})
 	})
 	e.killer = cmp.Or(main(e.failed(trace.Startup)), main(e.failed(trace.Liveness)))
-	e.unready = main(e.failed(trace.Readiness))
+	if e.killer == nil || !e.pod.Mixed {
+		e.unready = main(e.failed(trace.Readiness))
+	}
 	if n := len(e.of.rows); n > 0 {
 		e.row = e.of.rows[n-1]
 	}

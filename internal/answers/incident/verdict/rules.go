@@ -37,6 +37,9 @@ var rules = []func(*evidence) *ruling{
 func judge(e *evidence) *ruling {
 	for _, rule := range rules {
 		r := rule(e)
+		if r != nil && e.pod.Mixed && r.sure == Certain && e.kills() == 0 {
+			r.likely()
+		}
 		switch {
 		case r == nil:
 			continue
@@ -789,7 +792,7 @@ func failing(e *evidence) *ruling {
 		}
 	}
 	switch {
-	case e.log.well != nil && e.ready == "":
+	case e.endsWell(f):
 		return certain(Failing, e.log.well, f.fact).of(f.probe).open(Nothing).saying("well in the end")
 	case f.probe == trace.Startup && e.ready == "true" && !after(f.fact, e.row): // which needs its success
 		return certain(Nothing, f.fact).of(f.probe).likely().saying("not ready before")
@@ -890,7 +893,7 @@ func notReady(e *evidence) *ruling {
 // ready.
 func (e *evidence) unreadyNow(f *failure, r *ruling) *ruling {
 	switch over := e.overSince(f); {
-	case e.log.well != nil:
+	case e.endsWell(f):
 		return certain(Nothing, e.log.well, f.fact).of(f.probe).likely().saying("well")
 	case over && e.log.partial:
 		return r.open(Nothing).saying("failed before")
@@ -967,6 +970,13 @@ func (e *evidence) overSince(f *failure) bool {
 	return newest.Age > longest
 }
 
+// endsWell reports whether a person says below a failure that the pods are well, and nothing shows
+// whether the container is ready.
+func (e *evidence) endsWell(f *failure) bool {
+	w := e.log.well
+	return w != nil && e.ready == "" && w.File == f.fact.File && w.Line > f.fact.Line
+}
+
 // harmless: probes warned, failed or ended in errors, and nothing is wrong now.
 func harmless(e *evidence) *ruling {
 	result := func(result trace.Result) *failure {
@@ -978,6 +988,8 @@ func harmless(e *evidence) *ruling {
 		return certain(Nothing, warning.fact).of(warning.probe).saying("redirected")
 	case e.unready != nil && e.ready == "true":
 		return certain(Nothing, e.unready.fact).of(trace.Readiness)
+	case failed != nil && e.endsWell(failed):
+		return certain(Nothing, e.log.well, failed.fact).of(failed.probe).likely().saying("well")
 	case failed != nil && e.ready == "true":
 		return certain(Nothing, failed.fact).of(failed.probe).likely().saying("errors ready")
 	case failed != nil:

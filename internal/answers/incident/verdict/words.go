@@ -662,12 +662,10 @@ func (w *writer) action(p phrase) phrase {
 		return phrases["exit unknown"]
 	case w.r.cause == OwnExit:
 		return cmp.Or(phrases[fmt.Sprint("exit ", w.e.end.ExitCode)], phrases["exit"])
-	case w.r.probe == "":
+	case w.r.probe == "", w.r.cause == Nothing:
 		return phrase{}
-	case w.failure == nil, class == "" && w.r.cause != Nothing:
+	case w.failure == nil, class == "":
 		return phrases["failure"]
-	case w.r.cause == Nothing:
-		return phrase{}
 	case w.r.cause == NotReady, w.v.Class == Refused && tool.MatchString(w.failure.output):
 		return w.e.means(w.failure)
 	case w.v.Class == NotServing || w.v.Class == Output:
