@@ -49,6 +49,7 @@ type workload struct {
 	shown      *Shown             // unless nil, gets the trace of the run
 	drawn      sample             // the runs so far
 	ignored    bool               // its rollout does not count
+	tried      bool               // it has a change that may help
 }
 
 // reader reads manifests.
@@ -336,7 +337,7 @@ func graceOf(d *appsv1.Deployment) time.Duration {
 // long it sleeps, or until it stops the program. It returns false if the hook may do something else
 // that takes time.
 func sleepOf(c *v1.Container) (time.Duration, bool) {
-	if c.Lifecycle == nil || c.Lifecycle.PreStop == nil {
+	if c == nil || c.Lifecycle == nil || c.Lifecycle.PreStop == nil {
 		return 0, true
 	}
 	if after, stops := program.HookStop(c); stops {
@@ -401,6 +402,7 @@ func (o *Options) behind(list []*workload) ([]*workload, error) {
 // target is a Service, and the container that serves its requests.
 type target struct {
 	*v1.Service
+	node      *strict.Node
 	container string
 	counted   bool // its requests are
 }
@@ -459,7 +461,7 @@ func (r *reader) findServices(w *workload) {
 			continue
 		}
 		s.used, w.services = true, append(w.services, s.Name)
-		w.targets = append(w.targets, target{Service: s.Service, container: w.containerOf(s),
+		w.targets = append(w.targets, target{Service: s.Service, node: s.node, container: w.containerOf(s),
 			counted: r.o.Service == "" || r.o.Service == s.Name})
 	}
 	others := slices.ContainsFunc(w.targets, func(t target) bool { return t.counted && !t.headless() })
@@ -548,9 +550,9 @@ func (w *workload) containerOf(s *service) string {
 type front struct {
 	kind, namespace, name string
 	at                    strict.Pos
-	services              []string // their names
+	services              []string // namespace/name
 	class                 string
-	gateways              []string // of a route, whose class counts
+	parents               []string // of a route: Gateways, whose classes count; empty: another kind
 	annotations           map[string]string
 }
 
@@ -591,11 +593,12 @@ type (
 	route struct {
 		metav1.ObjectMeta `json:"metadata"`
 		Spec              struct {
-			ParentRefs []struct{ Name string }
-			Rules      []struct{ BackendRefs []struct{ Kind, Name string } }
+			ParentRefs []reference
+			Rules      []struct{ BackendRefs []reference }
 		}
 	}
-	gateway struct {
+	reference struct{ Kind, Namespace, Name string }
+	gateway   struct {
 		metav1.ObjectMeta `json:"metadata"`
 		Spec              struct{ GatewayClassName string }
 	}
@@ -653,7 +656,7 @@ func (f *fronts) addIngress(n *strict.Node) {
 	}
 	for _, b := range backends {
 		if name := cmp.Or(b.Service.Name, b.ServiceName); name != "" {
-			own.services = append(own.services, name)
+			own.services = append(own.services, own.namespace+"/"+name)
 		}
 	}
 	f.list = append(f.list, own)
@@ -667,12 +670,16 @@ func (f *fronts) addRoute(kind string, n *strict.Node) {
 	}
 	own := &front{kind: kind, namespace: namespaceOf(r.Namespace), name: r.Name, at: n.Pos, annotations: r.Annotations}
 	for _, p := range r.Spec.ParentRefs {
-		own.gateways = append(own.gateways, own.namespace+"/"+p.Name)
+		name := ""
+		if p.Kind != "Service" { // as of a mesh
+			name = cmp.Or(p.Namespace, own.namespace) + "/" + p.Name
+		}
+		own.parents = append(own.parents, name)
 	}
 	for _, rule := range r.Spec.Rules {
 		for _, b := range rule.BackendRefs {
 			if b.Kind == "" || b.Kind == "Service" {
-				own.services = append(own.services, b.Name)
+				own.services = append(own.services, cmp.Or(b.Namespace, own.namespace)+"/"+b.Name)
 			}
 		}
 	}
@@ -695,20 +702,23 @@ func (f *fronts) ways(w *workload) (list []way) {
 			list = append(list, own)
 		}
 		for _, in := range f.list {
-			if in.namespace == namespaceOf(t.Namespace) && slices.Contains(in.services, t.Name) {
-				list = append(list, f.through(in, t.Service))
+			if !slices.Contains(in.services, namespaceOf(t.Namespace)+"/"+t.Name) {
+				continue
+			}
+			for _, parent := range in.parents {
+				list = append(list, f.through(in, f.gateways[parent], t.Service))
+			}
+			if len(in.parents) == 0 {
+				list = append(list, f.through(in, in.class, t.Service))
 			}
 		}
 	}
 	return list
 }
 
-// through returns the way that an object in front of a Service makes.
-func (f *fronts) through(in *front, s *v1.Service) way {
-	class, to := in.class, way{of: in.String()}
-	if len(in.gateways) > 0 {
-		class = f.gateways[in.gateways[0]]
-	}
+// through returns the way that an object of a class in front of a Service makes.
+func (f *fronts) through(in *front, class string, s *v1.Service) way {
+	to := way{of: in.String()}
 	if class != "" {
 		to.because = []string{"class " + class}
 	}
@@ -720,7 +730,7 @@ func (f *fronts) through(in *front, s *v1.Service) way {
 	}
 	says := func(on map[string]string, key, value string) bool { return strings.EqualFold(on[key], value) }
 	switch {
-	case class == "nginx" && len(in.gateways) == 0:
+	case class == "nginx" && in.kind == "Ingress":
 		to.router = "ingress-nginx"
 		if says(in.annotations, "nginx.ingress.kubernetes.io/service-upstream", "true") {
 			nodes("service-upstream")
@@ -742,7 +752,9 @@ func (f *fronts) through(in *front, s *v1.Service) way {
 		if strings.Contains(strings.ReplaceAll(s.Annotations["cloud.google.com/neg"], " ", ""), `"ingress":false`) {
 			nodes("without network endpoint groups, so its targets are nodes")
 		}
-	case class == "" && len(in.gateways) > 0:
+	case class == "" && slices.Contains(in.parents, ""):
+		to.because = []string{"its parent is a Service, so a mesh decides"}
+	case class == "" && in.kind != "Ingress":
 		to.because = []string{"its Gateway is not in the files"}
 	case class == "":
 		to.because = []string{"it names no class, so the default one of the cluster counts"}
@@ -764,9 +776,61 @@ func balancerOf(s *v1.Service) (way, bool) {
 	return way{}, false
 }
 
+// gate returns the readiness gate that a load balancer of a Deployment has, or the label that adds
+// it, or nothing. The other routers have none.
+func (r *reader) gate(w *workload) string {
+	const ofGKE, inject = "cloud.google.com/load-balancer-neg-ready", "elbv2.k8s.aws/pod-readiness-gate-inject"
+	if lb, named := router.NamedLoadBalancer(w.router.Name); !named || lb.Syncs {
+		return ""
+	} else if lb.Name == "neg" {
+		return ofGKE
+	}
+	for _, gate := range w.node.Find("spec.template.spec.readinessGates").Items {
+		name := gate.Field("conditionType").Value
+		if name == ofGKE || strings.HasPrefix(name, "target-health.") { // those of AWS
+			return name
+		}
+	}
+	for _, space := range r.around.spaces {
+		if w.in(space.Name) && space.Labels[inject] == "enabled" {
+			return inject + " of Namespace " + space.Name
+		}
+	}
+	return ""
+}
+
+// leadNowhere names the objects in front of Services that are not in the files, or that select no
+// pod in them.
+func (r *reader) leadNowhere() (list []string) {
+	for _, in := range r.fronts.list {
+		for _, name := range in.services {
+			why := "is not in the files"
+			for _, s := range r.services {
+				if name != namespaceOf(s.Namespace)+"/"+s.Name {
+					continue
+				}
+				if why = "selects no pod in the files"; len(s.Spec.Selector) == 0 || r.selectsOthers(s.Service) ||
+					slices.ContainsFunc(r.workloads, func(w *workload) bool {
+						return selects(s.Service, w.spec.Namespace, w.spec.Spec.Template.Labels)
+					}) {
+					why = ""
+					break
+				}
+			}
+			_, short, _ := strings.Cut(name, "/")
+			text := fmt.Sprintf("what %s leads to (Service %s %s)", in, short, why)
+			if why != "" && !slices.Contains(list, text) {
+				list = append(list, text)
+			}
+		}
+	}
+	return list
+}
+
 // findWay chooses the router of a Deployment: that of the options, or the slowest one that the
 // files put in front, or kube-proxy. It doubts the ways that are not simulated.
 func (r *reader) findWay(w *workload) {
+	defer func() { w.router.gate = r.gate(w) }()
 	w.router = Router{Name: r.o.Router}
 	if r.o.Router != "" {
 		return

@@ -57,6 +57,7 @@ type Router struct {
 	Source  string `json:"source,omitempty"` // of its delays
 	Add     string `json:"add,omitempty"`
 	Remove  string `json:"remove,omitempty"`
+	gate    string // a readiness gate that waits until it has added a pod
 }
 
 // Requests are the requests to each Service.
@@ -413,7 +414,9 @@ type sample []outcome
 // runs makes runs of a workload, with the seeds from first on.
 func (w *workload) runs(o *Options, first, n int, name string) (sample, error) {
 	healthy, err := w.healthy(o)
-	if err != nil {
+	if err != nil && w.tried { // the API server rejects the change
+		return sample{{}}, nil
+	} else if err != nil {
 		return nil, err
 	}
 	list := make(sample, n)

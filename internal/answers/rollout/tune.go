@@ -205,7 +205,7 @@ func (x *tuner) knobs(s sample) (list []knob) {
 		}
 		list = append(list, ready)
 		for _, group := range x.w.candidates(x.o) {
-			if group[0].field != "spec.minReadySeconds" && group[0].field != "spec.strategy" {
+			if c := group[0]; c.service == nil && c.field != "spec.minReadySeconds" && c.field != "spec.strategy" {
 				list = append(list, knob{group[0].change})
 			}
 		}
@@ -287,7 +287,7 @@ func (x *tuner) result(found *trial) (*Tuned, error) {
 		return t, nil
 	}
 	if t.Met && x.losesNothing() {
-		t.Note = found.note(x.o)
+		t.Note = strings.TrimSpace(found.note(x.o) + " " + found.w.trusts(x.o))
 	}
 	err := x.show(t, found)
 	if err != nil || !t.Met || len(t.Changes) == 0 {
@@ -421,6 +421,7 @@ func (x *tuner) changes(to *workload) []FieldChange {
 		fmt.Sprint(*was.Template.Spec.TerminationGracePeriodSeconds),
 		fmt.Sprint(*is.Template.Spec.TerminationGracePeriodSeconds))
 	add("spec.minReadySeconds", fmt.Sprint(was.MinReadySeconds), fmt.Sprint(is.MinReadySeconds))
+	add("spec.progressDeadlineSeconds", fmt.Sprint(*was.ProgressDeadlineSeconds), fmt.Sprint(*is.ProgressDeadlineSeconds))
 	add("spec.strategy.type", string(was.Strategy.Type), string(is.Strategy.Type))
 	surge, unavailable := x.w.fenceposts()
 	more, fewer := to.fenceposts()

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/internal/workloads"
+	"probesim.dev/internal/world/router"
 	"probesim.dev/prober"
 )
 
@@ -80,9 +82,14 @@ func (r *reader) doubtRoutes(w *workload) {
 			"later than the figures say.", name, key)
 	}
 	for _, t := range w.counted() {
-		if t.headless() {
+		if t.headless() && w.byDNS(r.o) {
 			w.doubt("Service %s is headless: its clients look the pods up by DNS and keep what they find, which is "+
-				"not simulated.", t.Name)
+				"not simulated: the figures are those of kube-proxy. Say how long it takes, such as "+
+				"--router 'dns: add 5s..30s, remove 5s..35s'.", t.Name)
+		}
+		if !selects(t.Service, w.spec.Namespace, w.old.Spec.Template.Labels) {
+			w.warn("Service %s selects no old pod (%s): it has no endpoints until new pods are Ready.", t.Name,
+				labels.SelectorFromSet(t.Spec.Selector))
 		}
 		if t.Spec.PublishNotReadyAddresses {
 			w.warn("Service %s has publishNotReadyAddresses: pods get requests before they are Ready and "+
@@ -200,9 +207,41 @@ func (w *workload) warnUnprobed(o *Options) {
 	}
 }
 
+// trusts says which commands of preStop hooks the figures take for granted. The kubelet stops a
+// container at once if the command of its hook fails (executePreStopHook in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+func (w *workload) trusts(o *Options) string {
+	var names, programs []string
+	add := func(list *[]string, text string) {
+		if !slices.Contains(*list, text) {
+			*list = append(*list, text)
+		}
+	}
+	for _, name := range w.serve() {
+		c := serving(w.outgoing(o), name)
+		if c == nil || program.HookSleep(c, "preStop") == 0 {
+			continue
+		}
+		add(&names, name)
+		add(&programs, podutil.Hook(c, "preStop").Exec.Command[0])
+		if path.Base(programs[len(programs)-1]) != "sleep" {
+			add(&programs, "sleep")
+		}
+	}
+	if len(names) == 0 || len(w.counted()) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("The preStop hook of container %s needs %s in the image. If that is missing, the hook fails "+
+		"(FailedPreStopHook), and SIGTERM comes at once; preStop.sleep needs nothing.", strings.Join(names, " and "),
+		strings.Join(programs, " and "))
+}
+
 // warnOfHooks names the preStop hooks that stop the program before they end, so that what they do
 // afterwards does not help.
-func (w *workload) warnOfHooks() {
+func (w *workload) warnOfHooks(o *Options) {
+	if text := w.trusts(o); text != "" {
+		w.doubt("%s", text)
+	}
 	for _, name := range w.serve() {
 		c := serving(w.spec, name)
 		if hook := podutil.Hook(c, "preStop"); hook != nil && hook.Exec != nil && program.LacksC(hook.Exec.Command) {
@@ -281,7 +320,10 @@ func (a *around) evictions(w *workload) {
 
 // notSimulated names what can decide about the rollout and is not simulated.
 func (w *workload) notSimulated() {
-	if w.node.Find("spec.template.spec.readinessGates").Written() {
+	if lb, _ := router.NamedLoadBalancer(w.router.Name); w.router.gate != "" {
+		w.note("how long a new pod waits for its readiness gate (%s), up to %s: %s sends it requests once it is Ready",
+			w.router.gate, value.Format(lb.AddMost), router.Short(lb.Name))
+	} else if w.node.Find("spec.template.spec.readinessGates").Written() {
 		w.note("readinessGates: a pod counts as Ready without them")
 	}
 	if slices.ContainsFunc(w.counted(),
@@ -310,6 +352,7 @@ type around struct {
 	scalers []scaler
 	budgets []budget
 	spaces  []v1.Namespace
+	customs []*strict.Node // custom resources without a pod template
 }
 
 // scaler is what counts of a HorizontalPodAutoscaler (autoscaling/v1 and v2), and budget of a
@@ -336,6 +379,7 @@ func (a *around) read(f *manifests.Objects) {
 	a.spaces = append(a.spaces, readAll[v1.Namespace](f.OfKind("v1", "Namespace"))...)
 	a.quotas = append(a.quotas, readAll[v1.ResourceQuota](f.OfKind("v1", "ResourceQuota"))...)
 	a.budgets = append(a.budgets, readAll[budget](f.OfKind("policy/v1", "PodDisruptionBudget"))...)
+	a.customs = append(a.customs, f.Customs()...)
 	for _, version := range []string{"autoscaling/v1", "autoscaling/v2"} {
 		a.scalers = append(a.scalers, readAll[scaler](f.OfKind(version, "HorizontalPodAutoscaler"))...)
 	}
@@ -371,12 +415,14 @@ func (r *reader) warn(w *workload) {
 	}
 	r.around.autoscaled(w, r.o.Replicas)
 	r.around.evictions(w)
-	if len(w.counted()) > 0 && r.o.Rate > 0 {
+	r.around.controlled(w)
+	if r.o.Rate > 0 && slices.ContainsFunc(w.counted(),
+		func(t *target) bool { return !t.Spec.PublishNotReadyAddresses }) {
 		w.warnUnprobed(r.o)
 	}
 	w.postStarts(r.o)
 	w.doubtStops()
-	w.warnOfHooks()
+	w.warnOfHooks(r.o)
 	r.doubtRoutes(w)
 	w.warnOfKill(r.o)
 }
@@ -575,6 +621,21 @@ func requests(pod *v1.PodSpec) string {
 		}
 	}
 	return strings.Join(list, ", ")
+}
+
+// controlled names the custom resources that refer to a Deployment to decide about its rollouts, as
+// a Canary of Flagger and a Rollout of Argo do.
+func (a *around) controlled(w *workload) {
+	for _, n := range a.customs {
+		for _, field := range []string{"spec.targetRef", "spec.workloadRef", "spec.objectRef.workloadRef"} {
+			ref := n.Find(field)
+			if ref.Field("kind").Value == "Deployment" && ref.Field("name").Value == w.spec.Name &&
+				w.in(n.Find("metadata.namespace").Value) && !strings.HasSuffix(n.Field("kind").Value, "Autoscaler") {
+				w.doubt("%s (%s:%d) has the Deployment in %s: its controller decides about the rollout, and is not "+
+					"simulated.", manifests.Title(kindOf(n), "", n.Find("metadata.name").Value), n.Pos.File, n.Pos.Line, field)
+			}
+		}
+	}
 }
 
 // autoscaled says how many replicas an autoscaler makes of those in the manifest.

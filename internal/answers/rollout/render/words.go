@@ -71,10 +71,15 @@ func Headline(r *rollout.Report, w *rollout.Workload) string {
 			rollout.Count(w.Lost.Requests)) + behind
 	case len(w.Waits) > 0 && w.Verdict == rollout.LosesNone:
 		return what + " completes, unless new pods wait for old ones"
-	case w.Lost == nil && w.Outage > 0:
-		return fmt.Sprintf("%s completes, and no pod is Ready for up to %s", what, took(w.Outage))
 	case w.Lost == nil:
-		return what + " completes"
+		what += " completes"
+		if w.Outage > 0 {
+			what += ", and no pod is Ready for up to " + took(w.Outage)
+		}
+		if w.Unsure {
+			what += ", as far as it is simulated"
+		}
+		return what
 	}
 	of := "new connection"
 	if r.Requests.Connections != "" {
