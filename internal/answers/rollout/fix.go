@@ -51,13 +51,10 @@ func (w *workload) with(c candidate) *workload {
 
 // line returns the line of a candidate in the file of the workload.
 func (w *workload) line(c candidate) int {
-	switch {
-	case c.of == nil:
-		return w.node.Find(c.field).Pos.Line
-	case c.of.node.Pos.File == w.file:
+	if c.of != nil && c.of.node.Pos.File == w.file {
 		return c.of.node.Find(c.field).Pos.Line
 	}
-	return w.node.Pos.Line
+	return w.node.Find(c.field).Pos.Line
 }
 
 // confirming is the number of runs of a change that loses nothing in the first ones, if no rule
@@ -242,7 +239,7 @@ func (w *workload) required(o *Options) (list []candidate) {
 					s.Spec.PublishNotReadyAddresses = false
 				}})
 		}
-		if keys := w.misses(t); len(keys) > 0 {
+		if keys := w.misses(t); len(keys) > 0 && len(keys) < len(t.Spec.Selector) {
 			list = append(list, candidate{text: fmt.Sprintf("a selector without %s in Service %s",
 				strings.Join(keys, " and "), t.Name), of: t, field: "spec.selector", service: func(s *v1.Service) {
 				maps.DeleteFunc(s.Spec.Selector, func(key, _ string) bool { return slices.Contains(keys, key) })
@@ -256,15 +253,12 @@ func (w *workload) required(o *Options) (list []candidate) {
 }
 
 // misses returns the keys of the selector of a Service for which the pods before the change have
-// other labels, unless these are all keys.
+// other labels.
 func (w *workload) misses(t *target) (keys []string) {
 	for _, key := range slices.Sorted(maps.Keys(t.Spec.Selector)) {
 		if w.old.Spec.Template.Labels[key] != t.Spec.Selector[key] {
 			keys = append(keys, key)
 		}
-	}
-	if len(keys) == len(t.Spec.Selector) {
-		return nil
 	}
 	return keys
 }

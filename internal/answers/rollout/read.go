@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -546,63 +545,28 @@ func (w *workload) containerOf(s *service) string {
 	return w.main
 }
 
-// front is an object of the files through which requests from outside come to Services.
+// front is an Ingress or a route in the files, through which requests from outside come to
+// Services.
 type front struct {
-	kind, namespace, name string
-	at                    strict.Pos
-	services              []string // namespace/name
-	class                 string
-	parents               []string // of a route: Gateways, whose classes count; empty: another kind
-	annotations           map[string]string
+	*strict.Node
+	services []string // namespace/name
+	parents  []string // of a route: Gateways, whose classes count; empty: another kind
 }
 
 // String names the object for people.
 func (f *front) String() string {
-	return fmt.Sprintf("%s %s (%s:%d)", f.kind, f.name, f.at.File, f.at.Line)
+	return fmt.Sprintf("%s %s (%s:%d)", f.kind(), f.Find("metadata.name").Value, f.Pos.File, f.Pos.Line)
 }
+
+func (f *front) kind() string { return f.Field("kind").Value }
+
+func (f *front) annotation(key string) string { return f.Find("metadata.annotations").Field(key).Value }
 
 // controllers are the classes of IngressClasses, by the controller that an object in the files
 // names.
 var controllers = map[string]string{
 	"k8s.io/ingress-nginx": "nginx", "traefik.io/ingress-controller": "traefik", "ingress.k8s.aws/alb": "alb",
 }
-
-// ingress is what counts of an Ingress, ingressClass of an IngressClass (networking.k8s.io/v1),
-// route of an HTTPRoute, a GRPCRoute, a TCPRoute or a TLSRoute, and gateway of a Gateway
-// (gateway.networking.k8s.io/v1).
-type (
-	ingress struct {
-		metav1.ObjectMeta `json:"metadata"`
-		Spec              struct {
-			IngressClassName string
-			DefaultBackend   backend
-			Backend          backend // the default before v1
-			Rules            []struct {
-				HTTP struct{ Paths []struct{ Backend backend } }
-			}
-		}
-	}
-	backend struct {
-		Service     struct{ Name string }
-		ServiceName string // before v1
-	}
-	ingressClass struct {
-		metav1.ObjectMeta `json:"metadata"`
-		Spec              struct{ Controller string }
-	}
-	route struct {
-		metav1.ObjectMeta `json:"metadata"`
-		Spec              struct {
-			ParentRefs []reference
-			Rules      []struct{ BackendRefs []reference }
-		}
-	}
-	reference struct{ Kind, Namespace, Name string }
-	gateway   struct {
-		metav1.ObjectMeta `json:"metadata"`
-		Spec              struct{ GatewayClassName string }
-	}
-)
 
 // fronts are the objects in front of Services.
 type fronts struct {
@@ -616,70 +580,63 @@ func (f *fronts) read(objects *manifests.Objects) {
 	if f.gateways == nil {
 		f.gateways, f.classes = map[string]string{}, map[string]string{}
 	}
-	for _, version := range []string{"networking.k8s.io/v1", "networking.k8s.io/v1beta1", "extensions/v1beta1"} {
-		for _, c := range readAll[ingressClass](objects.OfKind(version, "IngressClass")) {
-			f.classes[c.Name] = controllers[c.Spec.Controller]
-		}
-		for _, n := range objects.OfKind(version, "Ingress") {
+	for _, n := range objects.Others() {
+		group, _, _ := strings.Cut(n.Field("apiVersion").Value, "/")
+		kind := n.Field("kind").Value
+		switch ofGateways := group == "gateway.networking.k8s.io"; {
+		case ofGateways && kind == "Gateway":
+			f.gateways[nameIn(namespaceOf(n), n.Field("metadata"))] = n.Find("spec.gatewayClassName").Value
+		case ofGateways && strings.HasSuffix(kind, "Route"):
+			f.addRoute(n)
+		case group != "networking.k8s.io" && group != "extensions":
+		case kind == "IngressClass":
+			f.classes[n.Find("metadata.name").Value] = controllers[n.Find("spec.controller").Value]
+		case kind == "Ingress":
 			f.addIngress(n)
-		}
-	}
-	for _, version := range []string{"v1", "v1beta1", "v1alpha2", "v1alpha3"} {
-		group := "gateway.networking.k8s.io/" + version
-		for _, g := range readAll[gateway](objects.OfKind(group, "Gateway")) {
-			f.gateways[namespaceOf(g.Namespace)+"/"+g.Name] = g.Spec.GatewayClassName
-		}
-		for _, kind := range []string{"HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute"} {
-			for _, n := range objects.OfKind(group, kind) {
-				f.addRoute(kind, n)
-			}
 		}
 	}
 }
 
-func namespaceOf(name string) string { return cmp.Or(name, metav1.NamespaceDefault) }
+func namespaceOf(n *strict.Node) string {
+	return cmp.Or(n.Find("metadata.namespace").Value, metav1.NamespaceDefault)
+}
+
+// nameIn returns the namespace, unless a reference or a metadata has another one, and the name.
+func nameIn(namespace string, n *strict.Node) string {
+	return cmp.Or(n.Field("namespace").Value, namespace) + "/" + n.Field("name").Value
+}
 
 // addIngress adds an Ingress.
 func (f *fronts) addIngress(n *strict.Node) {
-	var i ingress
-	if json.Unmarshal(n.JSON(), &i) != nil {
-		return
-	}
-	own := &front{kind: "Ingress", namespace: namespaceOf(i.Namespace), name: i.Name, at: n.Pos,
-		class:       cmp.Or(i.Spec.IngressClassName, i.Annotations["kubernetes.io/ingress.class"]),
-		annotations: i.Annotations}
-	backends := []backend{i.Spec.DefaultBackend, i.Spec.Backend}
-	for _, rule := range i.Spec.Rules {
-		for _, path := range rule.HTTP.Paths {
-			backends = append(backends, path.Backend)
+	own := &front{Node: n}
+	backends := []*strict.Node{n.Find("spec.defaultBackend"), n.Find("spec.backend")} // the last before v1
+	for _, rule := range n.Find("spec.rules").Items {
+		for _, path := range rule.Find("http.paths").Items {
+			backends = append(backends, path.Field("backend"))
 		}
 	}
 	for _, b := range backends {
-		if name := cmp.Or(b.Service.Name, b.ServiceName); name != "" {
-			own.services = append(own.services, own.namespace+"/"+name)
+		if name := cmp.Or(b.Find("service.name").Value, b.Field("serviceName").Value); name != "" {
+			own.services = append(own.services, namespaceOf(n)+"/"+name)
 		}
 	}
 	f.list = append(f.list, own)
 }
 
 // addRoute adds a route of the Gateway API.
-func (f *fronts) addRoute(kind string, n *strict.Node) {
-	var r route
-	if json.Unmarshal(n.JSON(), &r) != nil {
-		return
-	}
-	own := &front{kind: kind, namespace: namespaceOf(r.Namespace), name: r.Name, at: n.Pos, annotations: r.Annotations}
-	for _, p := range r.Spec.ParentRefs {
+func (f *fronts) addRoute(n *strict.Node) {
+	own := &front{Node: n}
+	for _, p := range n.Find("spec.parentRefs").Items {
 		name := ""
-		if p.Kind != "Service" { // as of a mesh
-			name = cmp.Or(p.Namespace, own.namespace) + "/" + p.Name
+		if p.Field("kind").Value != "Service" { // as of a mesh
+			name = nameIn(namespaceOf(n), p)
 		}
 		own.parents = append(own.parents, name)
 	}
-	for _, rule := range r.Spec.Rules {
-		for _, b := range rule.BackendRefs {
-			if b.Kind == "" || b.Kind == "Service" {
-				own.services = append(own.services, cmp.Or(b.Namespace, own.namespace)+"/"+b.Name)
+	for _, rule := range n.Find("spec.rules").Items {
+		for _, b := range rule.Field("backendRefs").Items {
+			if kind := b.Field("kind").Value; kind == "" || kind == "Service" {
+				own.services = append(own.services, nameIn(namespaceOf(n), b))
 			}
 		}
 	}
@@ -702,14 +659,15 @@ func (f *fronts) ways(w *workload) (list []way) {
 			list = append(list, own)
 		}
 		for _, in := range f.list {
-			if !slices.Contains(in.services, namespaceOf(t.Namespace)+"/"+t.Name) {
+			if !slices.Contains(in.services, t.name()) {
 				continue
 			}
 			for _, parent := range in.parents {
 				list = append(list, f.through(in, f.gateways[parent], t.Service))
 			}
 			if len(in.parents) == 0 {
-				list = append(list, f.through(in, in.class, t.Service))
+				class := cmp.Or(in.Find("spec.ingressClassName").Value, in.annotation("kubernetes.io/ingress.class"))
+				list = append(list, f.through(in, class, t.Service))
 			}
 		}
 	}
@@ -728,21 +686,20 @@ func (f *fronts) through(in *front, class string, s *v1.Service) way {
 	nodes := func(because string) {
 		to.router, to.because = router.KubeProxy, append(to.because, because)
 	}
-	says := func(on map[string]string, key, value string) bool { return strings.EqualFold(on[key], value) }
 	switch {
-	case class == "nginx" && in.kind == "Ingress":
+	case class == "nginx" && in.kind() == "Ingress":
 		to.router = "ingress-nginx"
-		if says(in.annotations, "nginx.ingress.kubernetes.io/service-upstream", "true") {
+		if strings.EqualFold(in.annotation("nginx.ingress.kubernetes.io/service-upstream"), "true") {
 			nodes("service-upstream")
 		}
 	case class == "traefik":
 		to.router = "traefik"
-		if says(s.Annotations, "traefik.ingress.kubernetes.io/service.nativelb", "true") {
+		if strings.EqualFold(s.Annotations["traefik.ingress.kubernetes.io/service.nativelb"], "true") {
 			nodes("nativelb")
 		}
 	case class == "alb":
 		const key = "alb.ingress.kubernetes.io/target-type"
-		if says(s.Annotations, key, "ip") || s.Annotations[key] == "" && says(in.annotations, key, "ip") {
+		if strings.EqualFold(cmp.Or(s.Annotations[key], in.annotation(key)), "ip") {
 			to.router, to.because = "alb-ip", append(to.because, "target-type ip")
 		} else {
 			nodes("target-type instance, so its targets are nodes")
@@ -754,7 +711,7 @@ func (f *fronts) through(in *front, class string, s *v1.Service) way {
 		}
 	case class == "" && slices.Contains(in.parents, ""):
 		to.because = []string{"its parent is a Service, so a mesh decides"}
-	case class == "" && in.kind != "Ingress":
+	case class == "" && in.kind() != "Ingress":
 		to.because = []string{"its Gateway is not in the files"}
 	case class == "":
 		to.because = []string{"it names no class, so the default one of the cluster counts"}
@@ -806,7 +763,7 @@ func (r *reader) leadNowhere() (list []string) {
 		for _, name := range in.services {
 			why := "is not in the files"
 			for _, s := range r.services {
-				if name != namespaceOf(s.Namespace)+"/"+s.Name {
+				if name != s.Namespace+"/"+s.Name {
 					continue
 				}
 				if why = "selects no pod in the files"; len(s.Spec.Selector) == 0 || r.selectsOthers(s.Service) ||

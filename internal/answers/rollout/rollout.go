@@ -290,9 +290,8 @@ func load(files, from []input.File, o *Options) (list []*workload, others []stri
 		for _, m := range r.others {
 			m.Node.Field("kind").Errorf("a %s is not rolled out yet: only Deployments are", kindOf(m.Node))
 		}
-		for _, n := range r.around.customs {
-			n.Field("kind").ErrorIf(n.Find("spec.strategy").Written() || n.Find("spec.workloadRef").Written(),
-				"a %s is not rolled out yet: only Deployments are", kindOf(n))
+		for _, n := range r.around.others {
+			n.Field("kind").ErrorIf(n.Field("kind").Value == "Rollout", "a %s is not rolled out yet: only Deployments are", kindOf(n))
 		}
 		if errs.Len() == 0 {
 			return nil, nil, ErrNoDeployment

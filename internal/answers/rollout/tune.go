@@ -460,11 +460,10 @@ func withoutDirectives(patch []byte) ([]byte, error) {
 	clean = func(v any) {
 		switch v := v.(type) {
 		case map[string]any:
-			for _, key := range slices.Sorted(maps.Keys(v)) {
-				if clean(v[key]); strings.HasPrefix(key, "$setElementOrder/") || key == "$retainKeys" {
-					delete(v, key)
-				}
-			}
+			maps.DeleteFunc(v, func(key string, value any) bool {
+				clean(value)
+				return strings.HasPrefix(key, "$setElementOrder/") || key == "$retainKeys"
+			})
 		case []any:
 			for _, x := range v {
 				clean(x)

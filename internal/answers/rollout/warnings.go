@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -211,29 +211,19 @@ func (w *workload) warnUnprobed(o *Options) {
 // container at once if the command of its hook fails (executePreStopHook in
 // pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
 func (w *workload) trusts(o *Options) string {
-	var names, programs []string
-	add := func(list *[]string, text string) {
-		if !slices.Contains(*list, text) {
-			*list = append(*list, text)
-		}
-	}
-	for _, name := range w.serve() {
-		c := serving(w.outgoing(o), name)
+	for _, t := range w.counted() {
+		c := serving(w.outgoing(o), t.container)
 		if c == nil || program.HookSleep(c, "preStop") == 0 {
 			continue
 		}
-		add(&names, name)
-		add(&programs, podutil.Hook(c, "preStop").Exec.Command[0])
-		if path.Base(programs[len(programs)-1]) != "sleep" {
-			add(&programs, "sleep")
+		needs := podutil.Hook(c, "preStop").Exec.Command[0]
+		if !strings.HasSuffix(needs, "sleep") {
+			needs += " and sleep"
 		}
+		return fmt.Sprintf("The preStop hook of container %s needs %s in the image. If that is missing, the hook fails "+
+			"(FailedPreStopHook), and SIGTERM comes at once; preStop.sleep needs nothing.", c.Name, needs)
 	}
-	if len(names) == 0 || len(w.counted()) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("The preStop hook of container %s needs %s in the image. If that is missing, the hook fails "+
-		"(FailedPreStopHook), and SIGTERM comes at once; preStop.sleep needs nothing.", strings.Join(names, " and "),
-		strings.Join(programs, " and "))
+	return ""
 }
 
 // warnOfHooks names the preStop hooks that stop the program before they end, so that what they do
@@ -349,28 +339,16 @@ type findings struct {
 type around struct {
 	claims  []v1.PersistentVolumeClaim
 	quotas  []v1.ResourceQuota
-	scalers []scaler
 	budgets []budget
 	spaces  []v1.Namespace
-	customs []*strict.Node // custom resources without a pod template
+	others  []*strict.Node // all that are no workloads
 }
 
-// scaler is what counts of a HorizontalPodAutoscaler (autoscaling/v1 and v2), and budget of a
-// PodDisruptionBudget (policy/v1).
-type (
-	scaler struct {
-		metav1.ObjectMeta `json:"metadata"`
-		Spec              struct {
-			ScaleTargetRef struct{ Kind, Name string }
-			MinReplicas    *int32
-			MaxReplicas    int32
-		}
-	}
-	budget struct {
-		metav1.ObjectMeta `json:"metadata"`
-		Spec              struct{ Selector *metav1.LabelSelector }
-	}
-)
+// budget is what counts of a PodDisruptionBudget (policy/v1).
+type budget struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct{ Selector *metav1.LabelSelector }
+}
 
 // read adds the objects of a file. It leaves out what it cannot read: the API server says more
 // about it.
@@ -379,10 +357,7 @@ func (a *around) read(f *manifests.Objects) {
 	a.spaces = append(a.spaces, readAll[v1.Namespace](f.OfKind("v1", "Namespace"))...)
 	a.quotas = append(a.quotas, readAll[v1.ResourceQuota](f.OfKind("v1", "ResourceQuota"))...)
 	a.budgets = append(a.budgets, readAll[budget](f.OfKind("policy/v1", "PodDisruptionBudget"))...)
-	a.customs = append(a.customs, f.Customs()...)
-	for _, version := range []string{"autoscaling/v1", "autoscaling/v2"} {
-		a.scalers = append(a.scalers, readAll[scaler](f.OfKind(version, "HorizontalPodAutoscaler"))...)
-	}
+	a.others = append(a.others, f.Others()...)
 }
 
 func readAll[T any](nodes []*strict.Node) (list []T) {
@@ -626,11 +601,9 @@ func requests(pod *v1.PodSpec) string {
 // controlled names the custom resources that refer to a Deployment to decide about its rollouts, as
 // a Canary of Flagger and a Rollout of Argo do.
 func (a *around) controlled(w *workload) {
-	for _, n := range a.customs {
+	for _, n := range a.others {
 		for _, field := range []string{"spec.targetRef", "spec.workloadRef", "spec.objectRef.workloadRef"} {
-			ref := n.Find(field)
-			if ref.Field("kind").Value == "Deployment" && ref.Field("name").Value == w.spec.Name &&
-				w.in(n.Find("metadata.namespace").Value) && !strings.HasSuffix(n.Field("kind").Value, "Autoscaler") {
+			if w.isIn(n, field) && !strings.HasSuffix(n.Field("kind").Value, "Autoscaler") {
 				w.doubt("%s (%s:%d) has the Deployment in %s: its controller decides about the rollout, and is not "+
 					"simulated.", manifests.Title(kindOf(n), "", n.Find("metadata.name").Value), n.Pos.File, n.Pos.Line, field)
 			}
@@ -638,24 +611,31 @@ func (a *around) controlled(w *workload) {
 	}
 }
 
+// isIn reports whether a field of an object refers to a Deployment.
+func (w *workload) isIn(n *strict.Node, field string) bool {
+	ref := n.Find(field)
+	return ref.Field("kind").Value == "Deployment" && ref.Field("name").Value == w.spec.Name &&
+		namespaceOf(n) == w.spec.Namespace
+}
+
 // autoscaled says how many replicas an autoscaler makes of those in the manifest.
 func (a *around) autoscaled(w *workload, replicas *int32) {
-	for _, s := range a.scalers {
-		if t := s.Spec.ScaleTargetRef; t.Kind != "Deployment" || t.Name != w.spec.Name || !w.in(s.Namespace) {
+	for _, s := range a.others {
+		if s.Field("kind").Value != "HorizontalPodAutoscaler" || !w.isIn(s, "spec.scaleTargetRef") {
 			continue
 		}
-		least := int32(1)
-		if s.Spec.MinReplicas != nil {
-			least = *s.Spec.MinReplicas
+		name, least := s.Find("metadata.name").Value, 1
+		if n, err := strconv.Atoi(s.Find("spec.minReplicas").Value); err == nil {
+			least = n
 		}
 		if w.node.Find("spec.replicas").Written() {
-			w.warn("HorizontalPodAutoscaler %s makes %d to %d replicas, and kubectl apply of this manifest makes %s "+
-				"at once: it stops the others together. Leave spec.replicas out.", s.Name, least, s.Spec.MaxReplicas,
+			w.warn("HorizontalPodAutoscaler %s makes %d to %s replicas, and kubectl apply of this manifest makes %s "+
+				"at once: it stops the others together. Leave spec.replicas out.", name, least, s.Find("spec.maxReplicas").Value,
 				w.node.Find("spec.replicas").Value)
 		}
-		if replicas == nil && *w.spec.Spec.Replicas < least {
+		if replicas == nil && int(*w.spec.Spec.Replicas) < least {
 			w.warn("The figures are about %d: say --replicas %d, the least of HorizontalPodAutoscaler %s.",
-				*w.spec.Spec.Replicas, least, s.Name)
+				*w.spec.Spec.Replicas, least, name)
 		}
 	}
 }

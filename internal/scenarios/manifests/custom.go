@@ -37,12 +37,6 @@ func IsCustom(apiVersion string) bool {
 	return ok && strings.Contains(group, ".")
 }
 
-// Customs returns the custom resources of the file without a pod template.
-func (f *Objects) Customs() []*strict.Node {
-	return slices.DeleteFunc(slices.Clone(f.others),
-		func(n *strict.Node) bool { return !IsCustom(n.Field("apiVersion").Value) })
-}
-
 // customKind returns the kind of a custom resource.
 func customKind(apiVersion, kind string) *workloadKind {
 	pick := func(m *Object, o *custom) {
