@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -256,15 +257,15 @@ func (r *reader) leaveUnchanged(files []input.File) int {
 // leaveOut leaves out the Deployments that the files of --from do not have or have with the same
 // template, if others change, and names them.
 func (r *reader) leaveOut(from []*workload) (names []string) {
-	changed := slices.DeleteFunc(slices.Clone(r.workloads), func(w *workload) bool {
+	changes := func(w *workload) bool {
 		i := w.before(from)
-		return i < 0 || w.sameTemplate(from[i])
-	})
-	if from == nil || len(changed) == 0 || r.o.Workload != "" {
+		return i >= 0 && !w.sameTemplate(from[i])
+	}
+	if from == nil || !slices.ContainsFunc(r.workloads, changes) || r.o.Workload != "" {
 		return nil
 	}
 	r.workloads = slices.DeleteFunc(r.workloads, func(w *workload) bool {
-		left := !slices.Contains(changed, w)
+		left := !changes(w)
 		if left {
 			names = append(names, fmt.Sprintf("%s (%s:%d), which does not change",
 				manifests.Title("Deployment", w.spec.Namespace, w.spec.Name), w.file, w.node.Pos.Line))
@@ -362,40 +363,30 @@ func (o *Options) chooses(w *workload) bool {
 	return o.Workload == "" || o.Workload == w.spec.Name || o.Workload == w.spec.Namespace+"/"+w.spec.Name
 }
 
-// only leaves out the Deployments with another name than that of the options.
-func (o *Options) only(list []*workload) ([]*workload, error) {
-	var names []string
-	chosen := slices.DeleteFunc(slices.Clone(list), func(w *workload) bool {
+// choose leaves out the Deployments that the options do not name, and those whose pods no Service of
+// their name selects.
+func (o *Options) choose(list []*workload) ([]*workload, error) {
+	var names, services []string
+	named := slices.DeleteFunc(slices.Clone(list), func(w *workload) bool {
 		names = append(names, w.spec.Name)
 		return !o.chooses(w)
 	})
-	if len(chosen) == 0 {
-		_, name, _ := strings.Cut("/"+o.Workload, "/")
-		return nil, fmt.Errorf("%w %s%s; there are: %s", ErrNoDeployment, strict.Quote(o.Workload),
-			strict.DidYouMean(name, names), printable.Few(names))
-	}
-	return chosen, nil
-}
-
-// behind leaves out the Deployments whose pods the Service of the options does not select.
-func (o *Options) behind(list []*workload) ([]*workload, error) {
-	if o.Service == "" {
-		return list, nil
-	}
-	var names []string
-	chosen := slices.DeleteFunc(slices.Clone(list), func(w *workload) bool {
-		names = append(names, w.services...)
-		return len(w.counted()) == 0
+	chosen := slices.DeleteFunc(slices.Clone(named), func(w *workload) bool {
+		services = append(services, w.services...)
+		return o.Service != "" && len(w.counted()) == 0
 	})
+	missing, name, known := ErrNoService, o.Service, services
+	if len(named) == 0 {
+		missing, name, known = ErrNoDeployment, o.Workload, names
+	}
 	switch {
 	case len(chosen) > 0:
 		return chosen, nil
-	case len(names) == 0:
-		return nil, fmt.Errorf("%w %s: no Service in the files selects pods of a Deployment", ErrNoService,
-			strict.Quote(o.Service))
+	case len(known) == 0:
+		return nil, fmt.Errorf("%w %s: no Service in the files selects pods of a Deployment", missing, strict.Quote(name))
 	}
-	return nil, fmt.Errorf("%w %s%s; there are: %s", ErrNoService, strict.Quote(o.Service),
-		strict.DidYouMean(o.Service, names), printable.Few(names))
+	return nil, fmt.Errorf("%w %s%s; there are: %s", missing, strict.Quote(name),
+		strict.DidYouMean(path.Base(name), known), printable.Few(known))
 }
 
 // target is a Service, and the container that serves its requests.
@@ -611,8 +602,8 @@ func (f *fronts) addIngress(n *strict.Node) {
 	own := &front{Node: n}
 	backends := []*strict.Node{n.Find("spec.defaultBackend"), n.Find("spec.backend")} // the last before v1
 	for _, rule := range n.Find("spec.rules").Items {
-		for _, path := range rule.Find("http.paths").Items {
-			backends = append(backends, path.Field("backend"))
+		for _, p := range rule.Find("http.paths").Items {
+			backends = append(backends, p.Field("backend"))
 		}
 	}
 	for _, b := range backends {

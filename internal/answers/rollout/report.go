@@ -316,13 +316,9 @@ func newWorkload(w *workload) *Workload {
 		return r
 	}
 	r.MaxSurge, r.MaxUnavailable = w.fenceposts()
-	var fractions []string
-	for _, v := range []string{spec.Strategy.RollingUpdate.MaxSurge.StrVal,
-		spec.Strategy.RollingUpdate.MaxUnavailable.StrVal} {
-		if v != "" && (len(fractions) == 0 || fractions[0] != v) {
-			fractions = append(fractions, v)
-		}
-	}
+	update := spec.Strategy.RollingUpdate
+	fractions := slices.Compact(slices.DeleteFunc([]string{update.MaxSurge.StrVal, update.MaxUnavailable.StrVal},
+		func(v string) bool { return v == "" }))
 	if len(fractions) > 0 {
 		r.Fractions = fmt.Sprintf("%s of %d", strings.Join(fractions, " and "), *spec.Replicas)
 	}

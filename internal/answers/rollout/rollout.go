@@ -309,9 +309,7 @@ func load(files, from []input.File, o *Options) (list []*workload, others []stri
 	if err := errs.Err(); err != nil || len(r.workloads) == 0 {
 		return nil, others, err
 	}
-	if list, err = o.only(r.workloads); err == nil {
-		list, err = o.behind(list)
-	}
+	list, err = o.choose(r.workloads)
 	return list, others, err
 }
 

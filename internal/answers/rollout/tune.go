@@ -71,25 +71,28 @@ type knob []func(*appsv1.Deployment)
 const mostKnobs = 3
 
 func (x *tuner) tune() (*Tuned, error) {
-	if x.w.never {
-		x.before = x.trialOf(x.w, nil)
-		x.best = x.before
-		return x.result(nil)
-	}
+	var s sample
 	n := x.o.runsOf(max(*x.w.spec.Spec.Replicas, x.o.Change.Scale))
-	s, err := x.w.runs(x.o, 0, n, "rollouts")
-	if err != nil {
-		return nil, err
-	}
-	x.before = x.trialOf(x.w, s)
-	x.best = x.before
-	found := x.before
-	if !met(found.results) {
-		if found, err = x.search(s, n); err != nil {
+	if !x.w.never {
+		var err error
+		if s, err = x.w.runs(x.o, 0, n, "rollouts"); err != nil {
 			return nil, err
 		}
 	}
-	return x.result(found)
+	x.before = x.trialOf(x.w, s)
+	x.best = x.before
+	if met(x.before.results) {
+		return x.result(x.before)
+	}
+	for some := 1; some <= mostKnobs && !x.w.never; some++ {
+		found, err := x.search(x.knobs(s), some, n, func(*appsv1.Deployment) {})
+		if err != nil {
+			return nil, err
+		} else if found != nil {
+			return x.result(found)
+		}
+	}
+	return x.result(nil)
 }
 
 // trialOf returns what runs of a Deployment show about the requirements.
@@ -102,46 +105,17 @@ func met(list []Verification) bool {
 	return !slices.ContainsFunc(list, func(v Verification) bool { return !v.Met })
 }
 
-// search tries one change, then two together, and then three.
-func (x *tuner) search(s sample, n int) (*trial, error) {
-	knobs := x.knobs(s)
-	for size := 1; size <= min(mostKnobs, len(knobs)); size++ {
-		for _, chosen := range subsets(len(knobs), size) {
-			var some []knob
-			for _, i := range chosen {
-				some = append(some, knobs[i])
-			}
-			found, err := x.turn(some, func(*appsv1.Deployment) {}, n)
+// search tries all values of some of the knobs, together with a change.
+func (x *tuner) search(knobs []knob, some, n int, change func(*appsv1.Deployment)) (*trial, error) {
+	if some == 0 {
+		return x.try(change, n)
+	}
+	for i, k := range knobs {
+		for _, value := range k {
+			found, err := x.search(knobs[i+1:], some-1, n, func(d *appsv1.Deployment) { change(d); value(d) })
 			if err != nil || found != nil {
 				return found, err
 			}
-		}
-	}
-	return nil, nil
-}
-
-// subsets returns the subsets of the numbers below n with a size, in order.
-func subsets(n, size int) (list [][]int) {
-	if size == 0 {
-		return [][]int{nil}
-	}
-	for last := size - 1; last < n; last++ {
-		for _, rest := range subsets(last, size-1) {
-			list = append(list, append(slices.Clone(rest), last))
-		}
-	}
-	return list
-}
-
-// turn tries all values of some knobs, together with a change.
-func (x *tuner) turn(knobs []knob, change func(*appsv1.Deployment), n int) (*trial, error) {
-	if len(knobs) == 0 {
-		return x.try(change, n)
-	}
-	for _, value := range knobs[0] {
-		found, err := x.turn(knobs[1:], func(d *appsv1.Deployment) { change(d); value(d) }, n)
-		if err != nil || found != nil {
-			return found, err
 		}
 	}
 	return nil, nil

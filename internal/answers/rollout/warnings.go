@@ -299,11 +299,16 @@ func (w *workload) warnOfKill(o *Options) {
 
 // evictions names the disruption budgets of the pods of a Deployment.
 func (a *around) evictions(w *workload) {
-	for _, b := range a.budgets {
-		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
-		if err == nil && w.in(b.Namespace) && selector.Matches(labels.Set(w.spec.Spec.Template.Labels)) {
+	for _, n := range a.others {
+		if n.Field("kind").Value != "PodDisruptionBudget" || namespaceOf(n) != w.spec.Namespace {
+			continue
+		}
+		var s *metav1.LabelSelector
+		err := json.Unmarshal(n.Find("spec.selector").JSON(), &s)
+		selector, wrong := metav1.LabelSelectorAsSelector(s)
+		if err == nil && wrong == nil && selector.Matches(labels.Set(w.spec.Spec.Template.Labels)) {
 			w.note("evictions such as those of kubectl drain, for which PodDisruptionBudget %s counts; it does not "+
-				"count for a rollout", b.Name)
+				"count for a rollout", n.Find("metadata.name").Value)
 		}
 	}
 }
@@ -337,17 +342,10 @@ type findings struct {
 // around are the objects beside the Deployments that can hold a rollout up. None of them is
 // simulated.
 type around struct {
-	claims  []v1.PersistentVolumeClaim
-	quotas  []v1.ResourceQuota
-	budgets []budget
-	spaces  []v1.Namespace
-	others  []*strict.Node // all that are no workloads
-}
-
-// budget is what counts of a PodDisruptionBudget (policy/v1).
-type budget struct {
-	metav1.ObjectMeta `json:"metadata"`
-	Spec              struct{ Selector *metav1.LabelSelector }
+	claims []v1.PersistentVolumeClaim
+	quotas []v1.ResourceQuota
+	spaces []v1.Namespace
+	others []*strict.Node // all that are no workloads
 }
 
 // read adds the objects of a file. It leaves out what it cannot read: the API server says more
@@ -356,7 +354,6 @@ func (a *around) read(f *manifests.Objects) {
 	a.claims = append(a.claims, readAll[v1.PersistentVolumeClaim](f.OfKind("v1", "PersistentVolumeClaim"))...)
 	a.spaces = append(a.spaces, readAll[v1.Namespace](f.OfKind("v1", "Namespace"))...)
 	a.quotas = append(a.quotas, readAll[v1.ResourceQuota](f.OfKind("v1", "ResourceQuota"))...)
-	a.budgets = append(a.budgets, readAll[budget](f.OfKind("policy/v1", "PodDisruptionBudget"))...)
 	a.others = append(a.others, f.Others()...)
 }
 
@@ -536,12 +533,12 @@ func resources(pod *v1.PodSpec, limits bool) v1.ResourceList {
 func ports(pod *v1.PodSpec) (list []string) {
 	for _, c := range pod.Containers {
 		for _, p := range c.Ports {
-			switch {
-			case pod.HostNetwork:
-				list = append(list, fmt.Sprintf("port %d of a node (hostNetwork of container %s)", p.ContainerPort,
-					c.Name))
-			case p.HostPort > 0:
-				list = append(list, fmt.Sprintf("port %d of a node (hostPort of container %s)", p.HostPort, c.Name))
+			port, why := p.HostPort, "hostPort"
+			if pod.HostNetwork {
+				port, why = p.ContainerPort, "hostNetwork"
+			}
+			if port > 0 {
+				list = append(list, fmt.Sprintf("port %d of a node (%s of container %s)", port, why, c.Name))
 			}
 		}
 	}
