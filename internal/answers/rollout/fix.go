@@ -239,7 +239,11 @@ func (w *workload) required(o *Options) (list []candidate) {
 					s.Spec.PublishNotReadyAddresses = false
 				}})
 		}
-		if keys := w.misses(t); len(keys) > 0 && len(keys) < len(t.Spec.Selector) {
+		keys := slices.Sorted(maps.Keys(t.Spec.Selector)) // for which the old pods have other labels
+		keys = slices.DeleteFunc(keys, func(key string) bool {
+			return w.old.Spec.Template.Labels[key] == t.Spec.Selector[key]
+		})
+		if len(keys) > 0 && len(keys) < len(t.Spec.Selector) {
 			list = append(list, candidate{text: fmt.Sprintf("a selector without %s in Service %s",
 				strings.Join(keys, " and "), t.Name), of: t, field: "spec.selector", service: func(s *v1.Service) {
 				maps.DeleteFunc(s.Spec.Selector, func(key, _ string) bool { return slices.Contains(keys, key) })
@@ -250,17 +254,6 @@ func (w *workload) required(o *Options) (list []candidate) {
 		list = append(list, w.oneByOne())
 	}
 	return list
-}
-
-// misses returns the keys of the selector of a Service for which the pods before the change have
-// other labels.
-func (w *workload) misses(t *target) (keys []string) {
-	for _, key := range slices.Sorted(maps.Keys(t.Spec.Selector)) {
-		if w.old.Spec.Template.Labels[key] != t.Spec.Selector[key] {
-			keys = append(keys, key)
-		}
-	}
-	return keys
 }
 
 // path returns a field of a container in the manifest.

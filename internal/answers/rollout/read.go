@@ -185,17 +185,19 @@ func (r *reader) check(from []*workload) {
 		return // Services for what is not in the files are fine
 	}
 	for _, s := range r.services {
-		if !s.used && len(s.Spec.Selector) > 0 && s.Spec.Type != v1.ServiceTypeExternalName &&
-			!r.selectsOthers(s.Service) {
+		if r.isIdle(s.Service) {
 			r.selectsNothing(s)
 		}
 	}
 }
 
-// selectsOthers reports whether a Service selects pods of a workload that is not rolled out.
-func (r *reader) selectsOthers(s *v1.Service) bool {
-	return slices.ContainsFunc(slices.Concat(r.refused, r.others),
-		func(m *manifests.Object) bool { return selects(s, m.Namespace(), m.NewPod().Labels) })
+// isIdle reports whether a Service should select pods of the files, and selects none.
+func (r *reader) isIdle(s *v1.Service) bool {
+	return len(s.Spec.Selector) > 0 && s.Spec.Type != v1.ServiceTypeExternalName &&
+		!slices.ContainsFunc(slices.Concat(r.refused, r.others),
+			func(m *manifests.Object) bool { return selects(s, m.Namespace(), m.NewPod().Labels) }) &&
+		!slices.ContainsFunc(r.workloads,
+			func(w *workload) bool { return selects(s, w.spec.Namespace, w.spec.Spec.Template.Labels) })
 }
 
 // simulated reports what cannot be simulated of a Deployment to roll out, which can get up to some
@@ -404,7 +406,6 @@ func (t *target) headless() bool { return t.Spec.ClusterIP == v1.ClusterIPNone }
 type service struct {
 	*v1.Service
 	node *strict.Node
-	used bool
 }
 
 // addService adds a Service, or reports that its file has one of its name before.
@@ -450,7 +451,7 @@ func (r *reader) findServices(w *workload) {
 			w.note("requests to Service %s, which is of type ExternalName and has no endpoints", s.Name)
 			continue
 		}
-		s.used, w.services = true, append(w.services, s.Name)
+		w.services = append(w.services, s.Name)
 		w.targets = append(w.targets, target{Service: s.Service, node: s.node, container: w.containerOf(s),
 			counted: r.o.Service == "" || r.o.Service == s.Name})
 	}
@@ -753,21 +754,13 @@ func (r *reader) leadNowhere() (list []string) {
 	for _, in := range r.fronts.list {
 		for _, name := range in.services {
 			why := "is not in the files"
-			for _, s := range r.services {
-				if name != s.Namespace+"/"+s.Name {
-					continue
-				}
-				if why = "selects no pod in the files"; len(s.Spec.Selector) == 0 || r.selectsOthers(s.Service) ||
-					slices.ContainsFunc(r.workloads, func(w *workload) bool {
-						return selects(s.Service, w.spec.Namespace, w.spec.Spec.Template.Labels)
-					}) {
-					why = ""
-					break
-				}
+			i := slices.IndexFunc(r.services, func(s *service) bool { return name == s.Namespace+"/"+s.Name })
+			if i >= 0 && r.isIdle(r.services[i].Service) {
+				why = "selects no pod in the files"
+			} else if i >= 0 {
+				continue
 			}
-			_, short, _ := strings.Cut(name, "/")
-			text := fmt.Sprintf("what %s leads to (Service %s %s)", in, short, why)
-			if why != "" && !slices.Contains(list, text) {
+			if text := fmt.Sprintf("what %s leads to (Service %s %s)", in, path.Base(name), why); !slices.Contains(list, text) {
 				list = append(list, text)
 			}
 		}

@@ -663,11 +663,12 @@ func (r *Workload) restarts(o *outcome, often string) {
 	case o.killed == "":
 		r.say("Containers of the new pods restart %s.", often)
 	case strings.HasPrefix(o.killed, postStart):
-		r.say("The %s kills the program before it is up, %s.", o.killed, often)
 		r.Fix = "a hook that waits until the program is up: its request fails before"
 	default:
-		r.say("The %s kills the program before it is up, %s.", o.killed, often)
 		r.Fix = "add a startup probe that gives the program the time to start: 'probesim check' has its settings"
+	}
+	if o.killed != "" {
+		r.say("The %s kills the program before it is up, %s.", o.killed, often)
 	}
 }
 

@@ -542,7 +542,7 @@ func (r *run) programs(pod *v1.Pod, healthy fakeruntime.Pod, isNew bool) fakerun
 			rules = append(rules, starting(c, *start))
 			// as with an image that cannot be pulled
 			if start.Min >= Never && c.ReadinessProbe == nil && c.StartupProbe == nil {
-				config.Delays.CreateContainer = exactly(Never)
+				config.Delays.CreateContainer = new(fakeruntime.Exactly(Never))
 			}
 		}
 		config.Program.Rules = append(rules, r.stopping(c)...)
@@ -591,7 +591,7 @@ func starting(c *v1.Container, takes value.Interval) fakeruntime.Rule {
 
 // stopping returns the rules of a program that gets SIGTERM.
 func (r *run) stopping(c *v1.Container) (rules []fakeruntime.Rule) {
-	if stop := r.stop(c.Name); stop != nil {
+	if stop := r.stopOf(r.o, c.Name, r.ordinary(c.Name)); stop != nil {
 		exit := &fakeruntime.Exit{Never: stop.Min >= Never}
 		rules = append(rules, fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, From: fakeruntime.Draw(*stop),
 			Exit: exit})
@@ -603,22 +603,13 @@ func (r *run) stopping(c *v1.Container) (rules []fakeruntime.Rule) {
 	return rules
 }
 
-// stop returns how long a container takes from SIGTERM to its exit, or nil if nobody knows.
+// stopOf returns how long a container takes from SIGTERM to its exit, or nil if nobody knows.
 func (w *workload) stopOf(o *Options, container string, ordinary bool) *value.Interval {
 	known := o.App.Stop.In(container, ordinary)
 	if known == nil && w.serves(container) {
 		return &value.Interval{Min: DefaultStop, Max: DefaultStop}
 	}
 	return known
-}
-
-func (r *run) stop(container string) *value.Interval {
-	return r.stopOf(r.o, container, r.ordinary(container))
-}
-
-func exactly(d time.Duration) *fakeruntime.Draw {
-	draw := fakeruntime.Exactly(d)
-	return &draw
 }
 
 // healthy returns the programs of the pods before and after the change, without what the options

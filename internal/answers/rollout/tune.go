@@ -296,14 +296,15 @@ func (x *tuner) show(t *Tuned, found *trial) error {
 func (t *trial) note(o *Options) string {
 	enough, ruled := t.w.alwaysEnough(o)
 	now, _ := t.w.sleep()
-	switch text := Format(RowPreStop, math.Ceil(10*enough.Seconds())/10); {
-	case !ruled || t.w.cuts(o, max(now, enough)):
+	if !ruled || enough == 0 || t.w.cuts(o, max(now, enough)) {
 		return ""
-	case now >= enough:
-		return "A rule says that a preStop sleep of " + text + " is always enough."
-	default:
-		return "It loses nothing in these runs. A rule says that a preStop sleep of " + text + " is always enough."
 	}
+	text := "A rule says that a preStop sleep of " + Format(RowPreStop, math.Ceil(10*enough.Seconds())/10) +
+		" is always enough."
+	if now < enough {
+		text = "It loses nothing in these runs. " + text
+	}
+	return text
 }
 
 // Tuning is the result of a search for changes that meet requirements. Its JSON is stable: fields

@@ -299,10 +299,7 @@ func (w *workload) warnOfKill(o *Options) {
 
 // evictions names the disruption budgets of the pods of a Deployment.
 func (a *around) evictions(w *workload) {
-	for _, n := range a.others {
-		if n.Field("kind").Value != "PodDisruptionBudget" || namespaceOf(n) != w.spec.Namespace {
-			continue
-		}
+	for _, n := range a.of(w, "PodDisruptionBudget") {
 		var s *metav1.LabelSelector
 		err := json.Unmarshal(n.Find("spec.selector").JSON(), &s)
 		selector, wrong := metav1.LabelSelectorAsSelector(s)
@@ -342,7 +339,6 @@ type findings struct {
 // around are the objects beside the Deployments that can hold a rollout up. None of them is
 // simulated.
 type around struct {
-	claims []v1.PersistentVolumeClaim
 	quotas []v1.ResourceQuota
 	spaces []v1.Namespace
 	others []*strict.Node // all that are no workloads
@@ -351,7 +347,6 @@ type around struct {
 // read adds the objects of a file. It leaves out what it cannot read: the API server says more
 // about it.
 func (a *around) read(f *manifests.Objects) {
-	a.claims = append(a.claims, readAll[v1.PersistentVolumeClaim](f.OfKind("v1", "PersistentVolumeClaim"))...)
 	a.spaces = append(a.spaces, readAll[v1.Namespace](f.OfKind("v1", "Namespace"))...)
 	a.quotas = append(a.quotas, readAll[v1.ResourceQuota](f.OfKind("v1", "ResourceQuota"))...)
 	a.others = append(a.others, f.Others()...)
@@ -370,6 +365,12 @@ func readAll[T any](nodes []*strict.Node) (list []T) {
 // in reports whether an object is in the namespace of a Deployment.
 func (w *workload) in(namespace string) bool {
 	return namespace == w.spec.Namespace || namespace == "" && w.spec.Namespace == "default"
+}
+
+// of returns the objects of a kind in the namespace of a Deployment.
+func (a *around) of(w *workload, kind string) []*strict.Node {
+	return slices.DeleteFunc(slices.Clone(a.others),
+		func(n *strict.Node) bool { return n.Field("kind").Value != kind || namespaceOf(n) != w.spec.Namespace })
 }
 
 // warn adds what can hold the rollout up, and what else the manifest says that the figures do not.
@@ -552,22 +553,22 @@ func (a *around) volumes(w *workload) (list []string) {
 			continue
 		}
 		claim := v.PersistentVolumeClaim.ClaimName
-		i := slices.IndexFunc(a.claims,
-			func(c v1.PersistentVolumeClaim) bool { return c.Name == claim && w.in(c.Namespace) })
-		modes := []v1.PersistentVolumeAccessMode{}
-		if i >= 0 {
-			modes = a.claims[i].Spec.AccessModes
+		who := "pods of one node can have if it is ReadWriteOnce"
+		for _, n := range a.of(w, "PersistentVolumeClaim") {
+			switch modes := n.Find("spec.accessModes").Text(); {
+			case n.Find("metadata.name").Value != claim:
+			case strings.Contains(modes, "Many"):
+				who = ""
+			case strings.Contains(modes, "ReadWriteOncePod"):
+				who = "one pod can have (ReadWriteOncePod)"
+			default:
+				who = "pods of one node can have (ReadWriteOnce)"
+			}
 		}
-		switch {
-		case i < 0:
-			list = append(list, fmt.Sprintf("claim %s, which only pods of one node can have if it is ReadWriteOnce",
-				claim))
-		case slices.Contains(modes, v1.ReadWriteMany) || slices.Contains(modes, v1.ReadOnlyMany):
-		case slices.Contains(modes, v1.ReadWriteOncePod):
-			list = append(list, fmt.Sprintf("claim %s, which only one pod can have (ReadWriteOncePod)", claim))
-		default:
-			list = append(list, fmt.Sprintf("claim %s, which only pods of one node can have (ReadWriteOnce)", claim))
+		if who == "" {
+			continue
 		}
+		list = append(list, fmt.Sprintf("claim %s, which only %s", claim, who))
 	}
 	return list
 }
@@ -617,8 +618,8 @@ func (w *workload) isIn(n *strict.Node, field string) bool {
 
 // autoscaled says how many replicas an autoscaler makes of those in the manifest.
 func (a *around) autoscaled(w *workload, replicas *int32) {
-	for _, s := range a.others {
-		if s.Field("kind").Value != "HorizontalPodAutoscaler" || !w.isIn(s, "spec.scaleTargetRef") {
+	for _, s := range a.of(w, "HorizontalPodAutoscaler") {
+		if !w.isIn(s, "spec.scaleTargetRef") {
 			continue
 		}
 		name, least := s.Find("metadata.name").Value, 1
