@@ -203,7 +203,7 @@ func (r *reader) isIdle(s *v1.Service) bool {
 // simulated reports what cannot be simulated of a Deployment to roll out, which can get up to some
 // more replicas.
 func (r *reader) simulated(w *workload, most int32) {
-	if !r.o.chooses(w) {
+	if !w.is(r.o.Workload) {
 		return
 	}
 	replicas := w.node.Find("spec.replicas")
@@ -279,7 +279,7 @@ func (r *reader) leaveOut(from []*workload) (names []string) {
 
 // findOld finds the Deployment before the change in the files of --from.
 func (r *reader) findOld(w *workload, from []*workload) {
-	if from == nil || !r.o.chooses(w) {
+	if from == nil || !w.is(r.o.Workload) {
 		return
 	}
 	i := w.before(from)
@@ -360,18 +360,18 @@ var ErrNoService = errors.New("there is no Service")
 // ErrNoDeployment is the error of files without a Deployment.
 var ErrNoDeployment = errors.New("there is no Deployment")
 
-// chooses reports whether a Deployment has the name of the options, if there is one.
-func (o *Options) chooses(w *workload) bool {
-	return o.Workload == "" || o.Workload == w.spec.Name || o.Workload == w.spec.Namespace+"/"+w.spec.Name
+// is reports whether a Deployment has a name, or namespace/name. Each has an empty one.
+func (w *workload) is(name string) bool {
+	return name == "" || name == w.spec.Name || name == w.spec.Namespace+"/"+w.spec.Name
 }
 
-// choose leaves out the Deployments that the options do not name, and those whose pods no Service of
-// their name selects.
+// choose leaves out the Deployments that the options do not name, and those whose pods their
+// Service does not select.
 func (o *Options) choose(list []*workload) ([]*workload, error) {
 	var names, services []string
 	named := slices.DeleteFunc(slices.Clone(list), func(w *workload) bool {
 		names = append(names, w.spec.Name)
-		return !o.chooses(w)
+		return !w.is(o.Workload)
 	})
 	chosen := slices.DeleteFunc(slices.Clone(named), func(w *workload) bool {
 		services = append(services, w.services...)
@@ -385,7 +385,7 @@ func (o *Options) choose(list []*workload) ([]*workload, error) {
 	case len(chosen) > 0:
 		return chosen, nil
 	case len(known) == 0:
-		return nil, fmt.Errorf("%w %s: no Service in the files selects pods of a Deployment", missing, strict.Quote(name))
+		return nil, fmt.Errorf("%w %q: no Service in the files selects pods of a Deployment", missing, name)
 	}
 	return nil, fmt.Errorf("%w %s%s; there are: %s", missing, strict.Quote(name),
 		strict.DidYouMean(path.Base(name), known), printable.Few(known))
@@ -740,10 +740,8 @@ func (r *reader) gate(w *workload) string {
 			return name
 		}
 	}
-	for _, space := range r.around.spaces {
-		if w.in(space.Name) && space.Labels[inject] == "enabled" {
-			return inject + " of Namespace " + space.Name
-		}
+	if has(r.around.space(w), inject, "enabled") {
+		return inject + " of Namespace " + w.spec.Namespace
 	}
 	return ""
 }
@@ -752,7 +750,7 @@ func (r *reader) gate(w *workload) string {
 // pod in them.
 func (r *reader) leadNowhere() (list []string) {
 	for _, in := range r.fronts.list {
-		for _, name := range in.services {
+		for _, name := range slices.Compact(slices.Sorted(slices.Values(in.services))) {
 			why := "is not in the files"
 			i := slices.IndexFunc(r.services, func(s *service) bool { return name == s.Namespace+"/"+s.Name })
 			if i >= 0 && r.isIdle(r.services[i].Service) {
@@ -760,9 +758,7 @@ func (r *reader) leadNowhere() (list []string) {
 			} else if i >= 0 {
 				continue
 			}
-			if text := fmt.Sprintf("what %s leads to (Service %s %s)", in, path.Base(name), why); !slices.Contains(list, text) {
-				list = append(list, text)
-			}
+			list = append(list, fmt.Sprintf("what %s leads to (Service %s %s)", in, path.Base(name), why))
 		}
 	}
 	return list

@@ -291,7 +291,8 @@ func load(files, from []input.File, o *Options) (list []*workload, others []stri
 			m.Node.Field("kind").Errorf("a %s is not rolled out yet: only Deployments are", kindOf(m.Node))
 		}
 		for _, n := range r.around.others {
-			n.Field("kind").ErrorIf(n.Field("kind").Value == "Rollout", "a %s is not rolled out yet: only Deployments are", kindOf(n))
+			kind := n.Field("kind")
+			kind.ErrorIf(kind.Value == "Rollout", "a %s is not rolled out yet: only Deployments are", kindOf(n))
 		}
 		if errs.Len() == 0 {
 			return nil, nil, ErrNoDeployment

@@ -551,11 +551,6 @@ func (r *run) programs(pod *v1.Pod, healthy fakeruntime.Pod, isNew bool) fakerun
 	return all
 }
 
-// draw returns a time in a range that the seed of the run and a name decide.
-func (r *run) draw(name string, i value.Interval) time.Duration {
-	return i.Min + time.Duration(r.fraction(name)*float64(i.Max-i.Min))
-}
-
 // fraction returns a number from 0 to 1 that the seed of the run and a name decide.
 func (r *run) fraction(name string) float64 {
 	h := fnv.New64a()
@@ -677,10 +672,12 @@ func (r *run) happen() {
 		r.n.Occur(0)
 	}
 	for i, e := range r.o.App.Others {
-		if !e.IsStep() || e.What == whatif.Deletion && e.Container != "" && !r.isNamed(e.Container) {
+		if !e.IsStep() || e.What == whatif.Deletion && !r.is(e.Container) {
 			continue
 		}
-		draw := func(what string, d value.Interval) time.Duration { return r.draw(fmt.Sprint(what, " ", i), d) }
+		draw := func(what string, d value.Interval) time.Duration {
+			return d.Min + time.Duration(r.fraction(fmt.Sprint(what, " ", i))*float64(d.Max-d.Min))
+		}
 		at := r.n.Now().Add(draw("event", value.Interval(*e.At)))
 		if e.What == whatif.Deletion {
 			r.n.At(at, r.deletePods)
@@ -690,10 +687,6 @@ func (r *run) happen() {
 		r.n.At(at, down(true))
 		r.n.At(at.Add(draw("length", value.Interval(*e.Length))), down(false))
 	}
-}
-
-func (r *run) isNamed(name string) bool {
-	return name == r.spec.Name || name == r.spec.Namespace+"/"+r.spec.Name
 }
 
 // deletePods deletes all pods.

@@ -396,7 +396,8 @@ func (x *tuner) changes(to *workload) []FieldChange {
 		fmt.Sprint(*was.Template.Spec.TerminationGracePeriodSeconds),
 		fmt.Sprint(*is.Template.Spec.TerminationGracePeriodSeconds))
 	add("spec.minReadySeconds", fmt.Sprint(was.MinReadySeconds), fmt.Sprint(is.MinReadySeconds))
-	add("spec.progressDeadlineSeconds", fmt.Sprint(*was.ProgressDeadlineSeconds), fmt.Sprint(*is.ProgressDeadlineSeconds))
+	add("spec.progressDeadlineSeconds", fmt.Sprint(*was.ProgressDeadlineSeconds),
+		fmt.Sprint(*is.ProgressDeadlineSeconds))
 	add("spec.strategy.type", string(was.Strategy.Type), string(is.Strategy.Type))
 	surge, unavailable := x.w.fenceposts()
 	more, fewer := to.fenceposts()

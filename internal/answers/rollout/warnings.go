@@ -1,11 +1,11 @@
 package rollout
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -55,22 +55,32 @@ var meshes = []struct{ pod, on, off, space, value, name string }{
 // mesh returns the mesh that the labels and annotations of a pod or of its namespace ask for, and
 // the key that does.
 func (r *reader) mesh(w *workload) (name, key string) {
-	pod := &w.spec.Spec.Template
-	has := func(o metav1.ObjectMeta, key, value string) bool {
-		return key != "" && (o.Labels[key] == value || o.Annotations[key] == value)
-	}
+	pod, space := w.node.Find("spec.template"), r.around.space(w)
 	for _, m := range meshes {
-		if has(pod.ObjectMeta, m.pod, m.on) {
+		if has(pod, m.pod, m.on) {
 			return m.name, m.pod
-		}
-		for _, space := range r.around.spaces {
-			if space.Name == w.spec.Namespace && has(space.ObjectMeta, m.space, m.value) &&
-				!has(pod.ObjectMeta, m.pod, m.off) {
-				return m.name, m.space + " of Namespace " + space.Name
-			}
+		} else if has(space, m.space, m.value) && !has(pod, m.pod, m.off) {
+			return m.name, m.space + " of Namespace " + w.spec.Namespace
 		}
 	}
 	return "", ""
+}
+
+// has reports whether an object has a label or an annotation with a value.
+func has(n *strict.Node, key, value string) bool {
+	meta := n.Field("metadata")
+	return key != "" && (meta.Field("labels").Field(key).Value == value ||
+		meta.Field("annotations").Field(key).Value == value)
+}
+
+// space returns the Namespace of a Deployment, or an empty node.
+func (a *around) space(w *workload) *strict.Node {
+	for _, n := range a.others {
+		if n.Field("kind").Value == "Namespace" && n.Find("metadata.name").Value == w.spec.Namespace {
+			return n
+		}
+	}
+	return &strict.Node{}
 }
 
 // doubtRoutes says which ways of the requests to the pods are not simulated.
@@ -220,7 +230,7 @@ func (w *workload) trusts(o *Options) string {
 		if !strings.HasSuffix(needs, "sleep") {
 			needs += " and sleep"
 		}
-		return fmt.Sprintf("The preStop hook of container %s needs %s in the image. If that is missing, the hook fails "+
+		return fmt.Sprintf("The preStop hook of container %s needs %s in the image. Without it, the hook fails "+
 			"(FailedPreStopHook), and SIGTERM comes at once; preStop.sleep needs nothing.", c.Name, needs)
 	}
 	return ""
@@ -340,31 +350,19 @@ type findings struct {
 // simulated.
 type around struct {
 	quotas []v1.ResourceQuota
-	spaces []v1.Namespace
 	others []*strict.Node // all that are no workloads
 }
 
 // read adds the objects of a file. It leaves out what it cannot read: the API server says more
 // about it.
 func (a *around) read(f *manifests.Objects) {
-	a.spaces = append(a.spaces, readAll[v1.Namespace](f.OfKind("v1", "Namespace"))...)
-	a.quotas = append(a.quotas, readAll[v1.ResourceQuota](f.OfKind("v1", "ResourceQuota"))...)
-	a.others = append(a.others, f.Others()...)
-}
-
-func readAll[T any](nodes []*strict.Node) (list []T) {
-	for _, n := range nodes {
-		var object T
-		if json.Unmarshal(n.JSON(), &object) == nil {
-			list = append(list, object)
+	for _, n := range f.OfKind("v1", "ResourceQuota") {
+		var q v1.ResourceQuota
+		if json.Unmarshal(n.JSON(), &q) == nil {
+			a.quotas = append(a.quotas, q)
 		}
 	}
-	return list
-}
-
-// in reports whether an object is in the namespace of a Deployment.
-func (w *workload) in(namespace string) bool {
-	return namespace == w.spec.Namespace || namespace == "" && w.spec.Namespace == "default"
+	a.others = append(a.others, f.Others()...)
 }
 
 // of returns the objects of a kind in the namespace of a Deployment.
@@ -441,7 +439,8 @@ func (a *around) relief(w *workload) string {
 // unless others use too much of them.
 func (a *around) limits(w *workload, pods int32) (exceeded, shared []string) {
 	for _, q := range a.quotas {
-		if !w.in(q.Namespace) || len(q.Spec.Scopes) > 0 || q.Spec.ScopeSelector != nil {
+		if cmp.Or(q.Namespace, metav1.NamespaceDefault) != w.spec.Namespace || len(q.Spec.Scopes) > 0 ||
+			q.Spec.ScopeSelector != nil {
 			continue
 		}
 		for _, name := range []v1.ResourceName{v1.ResourcePods, "count/pods", v1.ResourceRequestsCPU,
@@ -602,8 +601,8 @@ func (a *around) controlled(w *workload) {
 	for _, n := range a.others {
 		for _, field := range []string{"spec.targetRef", "spec.workloadRef", "spec.objectRef.workloadRef"} {
 			if w.isIn(n, field) && !strings.HasSuffix(n.Field("kind").Value, "Autoscaler") {
-				w.doubt("%s (%s:%d) has the Deployment in %s: its controller decides about the rollout, and is not "+
-					"simulated.", manifests.Title(kindOf(n), "", n.Find("metadata.name").Value), n.Pos.File, n.Pos.Line, field)
+				w.doubt("%s has the Deployment in %s: its controller decides about the rollout, and is not simulated.",
+					&front{Node: n}, field)
 			}
 		}
 	}
@@ -623,13 +622,11 @@ func (a *around) autoscaled(w *workload, replicas *int32) {
 			continue
 		}
 		name, least := s.Find("metadata.name").Value, 1
-		if n, err := strconv.Atoi(s.Find("spec.minReplicas").Value); err == nil {
-			least = n
-		}
+		_, _ = fmt.Sscan(s.Find("spec.minReplicas").Value, &least) // it stays 1 without a number
 		if w.node.Find("spec.replicas").Written() {
 			w.warn("HorizontalPodAutoscaler %s makes %d to %s replicas, and kubectl apply of this manifest makes %s "+
-				"at once: it stops the others together. Leave spec.replicas out.", name, least, s.Find("spec.maxReplicas").Value,
-				w.node.Find("spec.replicas").Value)
+				"at once: it stops the others together. Leave spec.replicas out.", name, least,
+				s.Find("spec.maxReplicas").Value, w.node.Find("spec.replicas").Value)
 		}
 		if replicas == nil && int(*w.spec.Spec.Replicas) < least {
 			w.warn("The figures are about %d: say --replicas %d, the least of HorizontalPodAutoscaler %s.",

@@ -191,11 +191,7 @@ func Requirement(v *rollout.Verification) string {
 // About says what the figures are about, in lines.
 func About(r *rollout.Report) []string {
 	list := []string{r.Program}
-	counted := false
-	for _, w := range r.Workloads {
-		counted = counted || w.Lost != nil
-	}
-	if counted {
+	if slices.ContainsFunc(r.Workloads, func(w rollout.Workload) bool { return w.Lost != nil }) {
 		list = append(list, r.Requests.Covers+" Figures are those of random runs; \"always\" is a rule.")
 	}
 	for i := range r.Workloads {
