@@ -230,8 +230,8 @@ func (w *workload) trusts(o *Options) string {
 		if !strings.HasSuffix(needs, "sleep") {
 			needs += " and sleep"
 		}
-		return fmt.Sprintf("The preStop hook of container %s needs %s in the image. Without it, the hook fails "+
-			"(FailedPreStopHook), and SIGTERM comes at once; preStop.sleep needs nothing.", c.Name, needs)
+		return fmt.Sprintf("The preStop hook of container %s needs %s in the image: else it fails "+
+			"(FailedPreStopHook), and SIGTERM comes at once. preStop.sleep needs nothing.", c.Name, needs)
 	}
 	return ""
 }
