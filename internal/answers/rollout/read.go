@@ -627,7 +627,7 @@ func (f *fronts) addRoute(n *strict.Node) {
 	}
 	for _, rule := range n.Find("spec.rules").Items {
 		for _, b := range rule.Field("backendRefs").Items {
-			if kind := b.Field("kind").Value; kind == "" || kind == "Service" {
+			if kind := cmp.Or(b.Field("kind").Value, "Service"); kind == "Service" && b.Field("name").Value != "" {
 				own.services = append(own.services, nameIn(namespaceOf(n), b))
 			}
 		}

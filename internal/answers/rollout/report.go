@@ -118,7 +118,7 @@ type Object struct {
 }
 
 // Title returns the name for people.
-func (o *Object) Title() string { return manifests.Title(o.Kind, o.Namespace, o.Name) }
+func (o Object) Title() string { return manifests.Title(o.Kind, o.Namespace, o.Name) }
 
 // Workload is the result for a Deployment.
 type Workload struct {
@@ -776,7 +776,7 @@ func (w *workload) show(ctx context.Context, o *Options, seed int64) (*Shown, er
 		return nil, err
 	}
 	c := *w
-	c.shown = &Shown{Title: w.title(), Seed: seed, recorder: trace.Recorder{Internal: true}}
+	c.shown = &Shown{Title: w.object().Title(), Seed: seed, recorder: trace.Recorder{Internal: true}}
 	out, err := c.simulate(ctx, o, healthy, seed)
 	if err != nil {
 		return nil, err
@@ -796,8 +796,4 @@ func (s *Shown) From(before time.Duration) virtual.Time {
 
 func (w *workload) object() Object {
 	return Object{"Deployment", w.spec.Namespace, w.spec.Name, w.file, w.node.Pos.Line}
-}
-
-func (w *workload) title() string {
-	return manifests.Title("Deployment", w.spec.Namespace, w.spec.Name)
 }

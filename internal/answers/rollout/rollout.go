@@ -244,7 +244,7 @@ func (o *Options) in(w *workload, index, of int) *Options {
 	own.gated = w.router.gate != ""
 	if of > 1 {
 		own.Each = func(n int, name string, do func(context.Context, int) error) error {
-			return o.Each(n, fmt.Sprintf("%s of %s (%d of %d)", name, w.title(), index+1, of), do)
+			return o.Each(n, fmt.Sprintf("%s of %s (%d of %d)", name, w.object().Title(), index+1, of), do)
 		}
 	}
 	return &own

@@ -616,7 +616,7 @@ func (w *workload) healthy(o *Options) (map[bool]fakeruntime.Pod, error) {
 		one.Spec.Replicas = new(int32(1)) // a Deployment without pods can be scaled
 		admitted, err := workloads.Admit(one, o.Profile)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", w.title(), err)
+			return nil, fmt.Errorf("%s: %w", w.object().Title(), err)
 		}
 		if programs[i == 1], err = o.withEvents(one, admitted.Programs); err != nil {
 			return nil, err

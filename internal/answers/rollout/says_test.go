@@ -9,6 +9,7 @@ import (
 	"probesim.dev/internal/answers/rollout"
 	"probesim.dev/internal/answers/rollout/render"
 	"probesim.dev/internal/input"
+	"probesim.dev/internal/require"
 	"probesim.dev/internal/show/document"
 	"probesim.dev/internal/value"
 	"probesim.dev/trace/traffic"
@@ -87,6 +88,27 @@ func check(t *testing.T, files, from []input.File, o rollout.Options, says, not 
 	}
 	if t.Failed() {
 		t.Log(text)
+	}
+}
+
+// Changes that meet a requirement have a note unless all is simulated.
+func TestTuneSaysWhatIsNotSimulated(t *testing.T) {
+	for _, c := range []struct {
+		hook string
+		is   bool
+	}{{"exec: {command: [sleep, '15']}", true}, {"exec: {command: [sleep, '1']}", false},
+		{"sleep: {seconds: 15}", false}} {
+		o := options()
+		o.Runs = 3
+		o.Require, _ = require.Parse("lost<=0")
+		file := manifest{replicas: 2, container: "lifecycle: {preStop: {" + c.hook + "}}"}.file()
+		r, err := rollout.Tune([]input.File{file}, nil, o, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := r.Workloads[0]; !w.Met || strings.HasPrefix(w.Note, "What is not simulated may lose requests") != c.is {
+			t.Errorf("%s: met %t: %s", c.hook, w.Met, w.Note)
+		}
 	}
 }
 

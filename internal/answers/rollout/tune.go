@@ -261,7 +261,10 @@ func (x *tuner) result(found *trial) (*Tuned, error) {
 		return t, nil
 	}
 	if t.Met && x.losesNothing() {
-		t.Note = strings.TrimSpace(found.note(x.o) + " " + found.w.trusts(x.o))
+		if w.unsure && (w.trusts(x.o) == "" || found.w.trusts(x.o) != "") {
+			t.Note = "What is not simulated may lose requests: 'probesim rollout' names it. "
+		}
+		t.Note = strings.TrimSpace(t.Note + found.note(x.o))
 	}
 	err := x.show(t, found)
 	if err != nil || !t.Met || len(t.Changes) == 0 {

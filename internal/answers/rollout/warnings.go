@@ -223,10 +223,10 @@ func (w *workload) warnUnprobed(o *Options) {
 func (w *workload) trusts(o *Options) string {
 	for _, t := range w.counted() {
 		c := serving(w.outgoing(o), t.container)
-		if c == nil || program.HookSleep(c, "preStop") == 0 {
+		if slept, _ := sleepOf(c); slept == 0 || c.Lifecycle.PreStop.Exec == nil {
 			continue
 		}
-		needs := podutil.Hook(c, "preStop").Exec.Command[0]
+		needs := c.Lifecycle.PreStop.Exec.Command[0]
 		if !strings.HasSuffix(needs, "sleep") {
 			needs += " and sleep"
 		}
