@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ import (
 func (w *workload) changed(change func(*appsv1.Deployment)) *workload {
 	c := *w
 	c.spec = w.spec.DeepCopy()
+	c.tried = true
 	change(c.spec)
 	if c.old = c.spec; w.old != w.spec {
 		c.old = w.old.DeepCopy()
@@ -31,25 +33,50 @@ func (w *workload) changed(change func(*appsv1.Deployment)) *workload {
 	return &c
 }
 
+// with returns the workload with a candidate.
+func (w *workload) with(c candidate) *workload {
+	if c.service == nil {
+		return w.changed(c.change)
+	}
+	x := *w
+	x.tried, x.targets = true, slices.Clone(w.targets)
+	for i := range x.targets {
+		if t := &x.targets[i]; t.name() == c.of.name() {
+			t.Service = t.Service.DeepCopy()
+			c.service(t.Service)
+		}
+	}
+	return &x
+}
+
+// line returns the line of a candidate in the file of the workload.
+func (w *workload) line(c candidate) int {
+	if c.of != nil && c.of.node.Pos.File == w.file {
+		return c.of.node.Find(c.field).Pos.Line
+	}
+	return w.node.Find(c.field).Pos.Line
+}
+
 // confirming is the number of runs of a change that loses nothing in the first ones, if no rule
 // says why.
 const confirming = 1000
 
 // try makes runs of the workload with a change, and of one that seems to lose nothing up to some
 // more.
-func (w *workload) try(o *Options, n, most int, c candidate) (*Fix, error) {
-	changed := w.changed(c.change)
-	s, err := changed.runs(o, 0, n, "rollouts with a change")
-	if err == nil && s.complete() && s.lossless() && most > n {
-		var more sample
-		more, err = changed.runs(o, n, most-n, "rollouts with a change that may be enough")
-		s = append(s, more...)
+func (w *workload) try(o *Options, n, most int, c *candidate) (*Fix, error) {
+	changed, name := w.with(*c), "rollouts with a change"
+	for len(c.drawn) < n {
+		more, err := changed.runs(o, len(c.drawn), n-len(c.drawn), name)
+		if c.drawn = append(c.drawn, more...); err != nil || !c.drawn.complete() {
+			return nil, err
+		}
+		if len(c.drawn) == n && c.drawn.lossless() && most > n {
+			n, name = most, "rollouts with a change that may be enough"
+		}
 	}
-	if err != nil || !s.complete() {
-		return nil, err
-	}
+	s := c.drawn
 	lost := s.figures(lostOf)
-	return &Fix{Change: c.text, Line: w.node.Find(c.field).Pos.Line, Runs: len(s), Lost: lost.Greatest,
+	return &Fix{Change: c.text, Line: w.line(*c), Runs: len(s), Lost: lost.Greatest,
 		Median: lost.Median, Takes: s.figures(takesOf).Median, LosesNone: s.lossless()}, nil
 }
 
@@ -114,10 +141,10 @@ func (w *workload) graceFor(o *Options, sleep int64) int64 {
 // needs, or nil if there is none. It is one that is always enough, if a rule says how long that is,
 // and else the least one in whole seconds.
 func (w *workload) enoughSleep(o *Options, s sample, quick bool) (*Fix, error) {
-	if _, known := w.sleep(); !known || s.lossless() {
+	if _, known := w.sleep(); !known || s.lossless() || w.byDNS(o) {
 		return nil, nil
 	}
-	w, before, field := w.prepared(o)
+	w, before, last := w.prepared(o)
 	if before != "" {
 		n := len(s)
 		if _, balanced := o.balancer(); balanced { // the name says how long it can take
@@ -141,11 +168,11 @@ func (w *workload) enoughSleep(o *Options, s sample, quick bool) (*Fix, error) {
 	}
 	for _, seconds := range w.sleeps(o, s, true) {
 		text, change := w.withSleep(o, seconds)
-		c := candidate{before + text, w.path(w.serve()[0], "lifecycle.preStop"), change}
+		c := candidate{text: before + text, field: w.path(w.serve()[0], "lifecycle.preStop"), change: change}
 		if text == "" {
-			c.text, c.field = strings.TrimSuffix(before, " and "), field
+			c.text, c.field, c.of = strings.TrimSuffix(before, " and "), last.field, last.of
 		}
-		fix, err := w.try(o, n, most, c)
+		fix, err := w.try(o, n, most, &c)
 		if err != nil {
 			return nil, err
 		}
@@ -178,22 +205,26 @@ func (w *workload) sleeps(o *Options, s sample, always bool) (list []int64) {
 }
 
 // prepared returns the workload with the changes without which no sleep is enough, these in words
-// that end in "and", and the field of the last one.
-func (w *workload) prepared(o *Options) (changed *workload, text, field string) {
+// that end in "and", and the last one.
+func (w *workload) prepared(o *Options) (changed *workload, text string, last candidate) {
 	with := func(c candidate) {
-		text, field = text+c.text+" and ", c.field
-		w = w.changed(c.change)
+		text, last = text+c.text+" and ", c
+		w = w.with(c)
 	}
 	for _, c := range w.required(o) {
 		with(c)
 	}
-	if lb, balanced := o.balancer(); balanced && !w.keepsReady(o, rareBackOff) {
+	if lb, balanced := o.balancer(); balanced && !o.gated && !w.keepsReady(o, rareBackOff) {
 		for _, c := range w.minReady(o) {
-			c.text += fmt.Sprintf(" (%s takes up to %s to add a pod)", router.Short(lb.Name), value.Format(lb.AddMost))
+			c.text += fmt.Sprintf(" (%s takes up to %s to add a pod", router.Short(lb.Name), value.Format(lb.AddMost))
+			if lb.Name == "alb-ip" || lb.Name == "nlb-ip" {
+				c.text += "; its readiness gate would wait as well"
+			}
+			c.text += ")"
 			with(c)
 		}
 	}
-	return w, text, field
+	return w, text, last
 }
 
 // required returns the changes without which no sleep is enough, whatever the router is.
@@ -201,6 +232,22 @@ func (w *workload) required(o *Options) (list []candidate) {
 	for _, t := range w.counted() {
 		if !w.probesStart(o, t.container) {
 			list = append(list, w.withReadiness(t))
+		}
+		if t.Spec.PublishNotReadyAddresses {
+			list = append(list, candidate{text: "publishNotReadyAddresses: false in Service " + t.Name, of: t,
+				field: "spec.publishNotReadyAddresses", service: func(s *v1.Service) {
+					s.Spec.PublishNotReadyAddresses = false
+				}})
+		}
+		keys := slices.Sorted(maps.Keys(t.Spec.Selector)) // for which the old pods have other labels
+		keys = slices.DeleteFunc(keys, func(key string) bool {
+			return w.old.Spec.Template.Labels[key] == t.Spec.Selector[key]
+		})
+		if len(keys) > 0 && len(keys) < len(t.Spec.Selector) {
+			list = append(list, candidate{text: fmt.Sprintf("a selector without %s in Service %s",
+				strings.Join(keys, " and "), t.Name), of: t, field: "spec.selector", service: func(s *v1.Service) {
+				maps.DeleteFunc(s.Spec.Selector, func(key, _ string) bool { return slices.Contains(keys, key) })
+			}})
 		}
 	}
 	if w.stopsAll(o) {
@@ -231,33 +278,49 @@ func (w *workload) fixes(o *Options, s sample, one bool) (list []Fix, err error)
 	if one && sleep != nil {
 		return list, nil
 	}
-	n := max(fewestRuns, len(s)/4)
-	now := s.figures(lostOf).Median
-	for _, group := range w.candidates(o) {
+	groups := w.candidates(o)
+	if sleeps := w.sleeps(o, s, true); sleep == nil && len(sleeps) > 0 && !w.byDNS(o) {
+		if text, change := w.withSleep(o, sleeps[0]); strings.HasPrefix(text, "preStop") {
+			groups = append(groups, []candidate{{text: text, field: w.path(w.serve()[0], "lifecycle.preStop"),
+				change: change}})
+		}
+	}
+	now := s.figures(lostOf)
+	helps := func(f *Fix) bool { return f != nil && f.Lost < now.Greatest && f.Median < 0.8*now.Median }
+	for _, group := range groups {
 		var best *Fix
-		for _, c := range group {
+		var of *candidate
+		for i, c := range group {
 			if sleep != nil && sleep.Change == c.text {
 				continue
 			}
-			fix, err := w.try(o, n, o.most(one), c)
+			fix, err := w.try(o, max(fewestRuns, len(s)/4), 0, &group[i])
 			if err != nil {
 				return nil, err
 			}
 			if fix != nil && (best == nil || fix.Median < 0.9*best.Median) {
-				best = fix
+				best, of = fix, &group[i]
 			}
 		}
-		if best != nil && best.Median < 0.8*now {
+		if helps(best) {
+			if best, err = w.try(o, len(s), o.most(one), of); err != nil {
+				return nil, err
+			}
+		}
+		if helps(best) {
 			list = append(list, *best)
 		}
 	}
 	return list, nil
 }
 
-// candidate is a change that may help.
+// candidate is a change that may help: of the Deployment, or of a Service.
 type candidate struct {
 	text, field string
 	change      func(*appsv1.Deployment)
+	of          *target // whose Service changes
+	service     func(*v1.Service)
+	drawn       sample // the runs with it so far
 }
 
 // candidates returns the changes that fit what is lost. The best one of each group counts.
@@ -268,13 +331,13 @@ func (w *workload) candidates(o *Options) (list [][]candidate) {
 	if sleep, known := w.sleep(); known {
 		grace := w.graceFor(o, roundUp(sleep))
 		if grace > *w.spec.Spec.Template.Spec.TerminationGracePeriodSeconds {
-			list = append(list, []candidate{{fmt.Sprintf("terminationGracePeriodSeconds: %d", grace),
-				"spec.template.spec.terminationGracePeriodSeconds", func(d *appsv1.Deployment) {
+			list = append(list, []candidate{{text: fmt.Sprintf("terminationGracePeriodSeconds: %d", grace),
+				field: "spec.template.spec.terminationGracePeriodSeconds", change: func(d *appsv1.Deployment) {
 					d.Spec.Template.Spec.TerminationGracePeriodSeconds = &grace
 				}}})
 		}
 	}
-	if _, balanced := o.balancer(); !balanced {
+	if _, balanced := o.balancer(); !balanced && !w.byDNS(o) {
 		if longer := w.minReady(o); len(longer) > 0 {
 			list = append(list, longer)
 		}
@@ -288,8 +351,8 @@ func (w *workload) withReadiness(t *target) candidate {
 	if len(t.Spec.Ports) > 0 {
 		port = t.Spec.Ports[0].TargetPort
 	}
-	return candidate{"a readinessProbe that succeeds when the program is up", w.path(t.container, "readinessProbe"),
-		func(d *appsv1.Deployment) {
+	return candidate{text: "a readinessProbe that succeeds when the program is up",
+		field: w.path(t.container, "readinessProbe"), change: func(d *appsv1.Deployment) {
 			serving(d, t.container).ReadinessProbe = &v1.Probe{PeriodSeconds: 1, TimeoutSeconds: 1, SuccessThreshold: 1,
 				FailureThreshold: 3, ProbeHandler: v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: port}}}
 		}}
@@ -309,7 +372,7 @@ func (w *workload) oneByOne() candidate {
 	if w.spec.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
 		change = "type: RollingUpdate, " + change
 	}
-	return candidate{change, "spec.strategy", func(d *appsv1.Deployment) { rolling(d, 1, 0) }}
+	return candidate{text: change, field: "spec.strategy", change: func(d *appsv1.Deployment) { rolling(d, 1, 0) }}
 }
 
 func rolling(d *appsv1.Deployment, surge, unavailable int32) {
@@ -320,7 +383,7 @@ func rolling(d *appsv1.Deployment, surge, unavailable int32) {
 
 // minReady returns longer times from Ready to available: those that keep the syncs of a proxy
 // apart, or as long as a load balancer takes to add a pod. A pod can be available up to a second
-// early.
+// early, and progressDeadlineSeconds must be longer.
 func (w *workload) minReady(o *Options) (list []candidate) {
 	from := int32(roundUp(o.routing().MinSync)) + 1
 	to := from + 1
@@ -329,8 +392,14 @@ func (w *workload) minReady(o *Options) (list []candidate) {
 		to = from
 	}
 	for seconds := max(from, w.spec.Spec.MinReadySeconds+1); seconds <= to && o.Change.Kind != Scale; seconds++ {
-		list = append(list, candidate{fmt.Sprintf("minReadySeconds: %d", seconds), "spec.minReadySeconds",
-			func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = seconds }})
+		text, deadline := fmt.Sprintf("minReadySeconds: %d", seconds), *w.spec.Spec.ProgressDeadlineSeconds
+		if deadline < seconds+10 {
+			deadline = seconds + 60
+			text += fmt.Sprintf(" and progressDeadlineSeconds: %d", deadline)
+		}
+		list = append(list, candidate{text: text, field: "spec.minReadySeconds", change: func(d *appsv1.Deployment) {
+			d.Spec.MinReadySeconds, d.Spec.ProgressDeadlineSeconds = seconds, &deadline
+		}})
 	}
 	return list
 }
@@ -357,11 +426,14 @@ func (w *workload) alwaysEnough(o *Options) (enough time.Duration, ruled bool) {
 	counted := w.counted()
 	_, before := w.sleepIn(w.old)
 	if _, after := w.sleep(); !before || !after || len(counted) == 0 || len(o.App.Others) > 0 ||
-		len(w.targets) > controller.Workers || !w.keepsReady(o, rareBackOff) || !w.acceptsWhenReady(o) ||
+		len(w.targets) > controller.Workers || w.byDNS(o) || !w.keepsReady(o, rareBackOff) || !w.acceptsWhenReady(o) ||
 		slices.ContainsFunc(counted, func(t *target) bool {
 			return t.Spec.PublishNotReadyAddresses || !selects(t.Service, t.Namespace, w.old.Spec.Template.Labels)
 		}) {
 		return 0, false
+	}
+	if o.Change.Kind == Scale && o.Change.Scale >= *w.spec.Spec.Replicas { // it stops no pod
+		return 0, true
 	}
 	drop := longestDrop(o) + rareBackOff
 	kept := o.Connections.Count > 0
@@ -373,6 +445,13 @@ func (w *workload) alwaysEnough(o *Options) (enough time.Duration, ruled bool) {
 		enough = max(enough, drop-min(o.App.refuse(container).Min, stop), drop+o.Latency.Max-stop)
 	}
 	return enough, true
+}
+
+// byDNS reports whether clients find the pods of a Service by DNS, and the options do not say how
+// long that takes.
+func (w *workload) byDNS(o *Options) bool {
+	_, balanced := o.balancer()
+	return !balanced && slices.ContainsFunc(w.counted(), (*target).headless)
 }
 
 // cuts reports whether the API server rejects a sleep because of the grace period, or SIGKILL may
@@ -419,7 +498,7 @@ func (w *workload) keepsReady(o *Options, more time.Duration) bool {
 	if w.spec.Spec.Strategy.Type != appsv1.RollingUpdateDeploymentStrategyType {
 		return false
 	}
-	if _, balanced := o.balancer(); balanced &&
+	if _, balanced := o.balancer(); balanced && !o.gated &&
 		time.Duration(w.spec.Spec.MinReadySeconds-1)*time.Second < longestAdd(o)+more {
 		return false
 	}

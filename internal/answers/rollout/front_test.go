@@ -91,6 +91,35 @@ func TestFronts(t *testing.T) {
 		{"a gateway of GKE", web("", "") + httpRoute("gke-l7-global-external-managed"), "neg", "HTTPRoute front"},
 		{"another gateway", web("", "") + httpRoute("envoy"), "kube-proxy", "class envoy"},
 		{"a gateway that is not there", web("", "") + httpRoute(""), "kube-proxy", "its Gateway is not in the files"},
+		{"a gateway of another namespace", web("", "") + strings.NewReplacer("{name: entry}], ",
+			"{name: entry, namespace: edge}], ", "metadata: {name: entry}", "metadata: {name: entry, namespace: edge}").
+			Replace(httpRoute("gke-l7-gxlb")), "neg", "class gke-l7-gxlb"},
+		{"a route of another namespace", web("", "") + strings.NewReplacer(
+			"{name: front}", "{name: front, namespace: edge}",
+			"{name: web, port: 80}", "{name: web, namespace: default, port: 80}", "metadata: {name: entry}",
+			"metadata: {name: entry, namespace: edge}").Replace(httpRoute("envoy")), "kube-proxy", "class envoy"},
+		{"a route of a mesh", web("", "") +
+			strings.Replace(httpRoute(""), "{name: entry}", "{kind: Service, name: web}", 1), "kube-proxy",
+			"its parent is a Service, so a mesh decides"},
+		{"two gateways", web("", "") + strings.Replace(httpRoute("gke-l7-gxlb"), "{name: entry}",
+			"{name: other}, {name: entry}", 1), "neg", "its Gateway is not in the files"},
+		{"a backend that is not there", web("", "") +
+			strings.Replace(ingress("", alb), "service: {name: web", "service: {name: api", 1), "kube-proxy",
+			"Not rolled out: what Ingress front (web.yaml:15) leads to (Service api is not in the files)"},
+		{"a backend without pods", web("", "") +
+			strings.Replace(ingress("", alb), "service: {name: web", "service: {name: api", 1) + "---\n" +
+			"apiVersion: v1\nkind: Service\nmetadata: {name: api}\n" +
+			"spec: {selector: {app: api}, ports: [{port: 80}]}\n", "kube-proxy",
+			"leads to (Service api selects no pod in the files)"},
+		{"a canary", web("", "") + "apiVersion: flagger.app/v1beta1\nkind: Canary\nmetadata: {name: web}\n" +
+			"spec: {targetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}\n", "kube-proxy",
+			"Canary web (web.yaml:15) has the Deployment in spec.targetRef: its controller decides"},
+		{"the gate of a namespace", web(annotation(aws+"nlb-target-type", "ip"), ", type: LoadBalancer") +
+			"apiVersion: v1\nkind: Namespace\n" +
+			"metadata: {name: default, labels: {elbv2.k8s.aws/pod-readiness-gate-inject: enabled}}\n", "nlb-ip",
+			"its readiness gate (elbv2.k8s.aws/pod-readiness-gate-inject of Namespace default), up to 5m"},
+		{"the gate of GKE", web("", "") + ingress("", ", ingressClassName: gce"), "neg",
+			"readiness gate (cloud.google.com/load-balancer-neg-ready), up to 1m"},
 		{"a load balancer to nodes", web("", ", type: LoadBalancer"), "kube-proxy", ""},
 		{"an NLB to pods", web(annotation(aws+"nlb-target-type", "ip"), ", type: LoadBalancer"), "nlb-ip",
 			"Service web leads through nlb-ip"},

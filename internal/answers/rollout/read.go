@@ -2,9 +2,9 @@ package rollout
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -49,6 +49,7 @@ type workload struct {
 	shown      *Shown             // unless nil, gets the trace of the run
 	drawn      sample             // the runs so far
 	ignored    bool               // its rollout does not count
+	tried      bool               // it has a change that may help
 }
 
 // reader reads manifests.
@@ -184,23 +185,25 @@ func (r *reader) check(from []*workload) {
 		return // Services for what is not in the files are fine
 	}
 	for _, s := range r.services {
-		if !s.used && len(s.Spec.Selector) > 0 && s.Spec.Type != v1.ServiceTypeExternalName &&
-			!r.selectsOthers(s.Service) {
+		if r.isIdle(s.Service) {
 			r.selectsNothing(s)
 		}
 	}
 }
 
-// selectsOthers reports whether a Service selects pods of a workload that is not rolled out.
-func (r *reader) selectsOthers(s *v1.Service) bool {
-	return slices.ContainsFunc(slices.Concat(r.refused, r.others),
-		func(m *manifests.Object) bool { return selects(s, m.Namespace(), m.NewPod().Labels) })
+// isIdle reports whether a Service should select pods of the files, and selects none.
+func (r *reader) isIdle(s *v1.Service) bool {
+	return len(s.Spec.Selector) > 0 && s.Spec.Type != v1.ServiceTypeExternalName &&
+		!slices.ContainsFunc(slices.Concat(r.refused, r.others),
+			func(m *manifests.Object) bool { return selects(s, m.Namespace(), m.NewPod().Labels) }) &&
+		!slices.ContainsFunc(r.workloads,
+			func(w *workload) bool { return selects(s, w.spec.Namespace, w.spec.Spec.Template.Labels) })
 }
 
 // simulated reports what cannot be simulated of a Deployment to roll out, which can get up to some
 // more replicas.
 func (r *reader) simulated(w *workload, most int32) {
-	if !r.o.chooses(w) {
+	if !w.is(r.o.Workload) {
 		return
 	}
 	replicas := w.node.Find("spec.replicas")
@@ -256,15 +259,15 @@ func (r *reader) leaveUnchanged(files []input.File) int {
 // leaveOut leaves out the Deployments that the files of --from do not have or have with the same
 // template, if others change, and names them.
 func (r *reader) leaveOut(from []*workload) (names []string) {
-	changed := slices.DeleteFunc(slices.Clone(r.workloads), func(w *workload) bool {
+	changes := func(w *workload) bool {
 		i := w.before(from)
-		return i < 0 || w.sameTemplate(from[i])
-	})
-	if from == nil || len(changed) == 0 || r.o.Workload != "" {
+		return i >= 0 && !w.sameTemplate(from[i])
+	}
+	if from == nil || !slices.ContainsFunc(r.workloads, changes) || r.o.Workload != "" {
 		return nil
 	}
 	r.workloads = slices.DeleteFunc(r.workloads, func(w *workload) bool {
-		left := !slices.Contains(changed, w)
+		left := !changes(w)
 		if left {
 			names = append(names, fmt.Sprintf("%s (%s:%d), which does not change",
 				manifests.Title("Deployment", w.spec.Namespace, w.spec.Name), w.file, w.node.Pos.Line))
@@ -276,7 +279,7 @@ func (r *reader) leaveOut(from []*workload) (names []string) {
 
 // findOld finds the Deployment before the change in the files of --from.
 func (r *reader) findOld(w *workload, from []*workload) {
-	if from == nil || !r.o.chooses(w) {
+	if from == nil || !w.is(r.o.Workload) {
 		return
 	}
 	i := w.before(from)
@@ -336,7 +339,7 @@ func graceOf(d *appsv1.Deployment) time.Duration {
 // long it sleeps, or until it stops the program. It returns false if the hook may do something else
 // that takes time.
 func sleepOf(c *v1.Container) (time.Duration, bool) {
-	if c.Lifecycle == nil || c.Lifecycle.PreStop == nil {
+	if c == nil || c.Lifecycle == nil || c.Lifecycle.PreStop == nil {
 		return 0, true
 	}
 	if after, stops := program.HookStop(c); stops {
@@ -357,50 +360,41 @@ var ErrNoService = errors.New("there is no Service")
 // ErrNoDeployment is the error of files without a Deployment.
 var ErrNoDeployment = errors.New("there is no Deployment")
 
-// chooses reports whether a Deployment has the name of the options, if there is one.
-func (o *Options) chooses(w *workload) bool {
-	return o.Workload == "" || o.Workload == w.spec.Name || o.Workload == w.spec.Namespace+"/"+w.spec.Name
+// is reports whether a Deployment has a name, or namespace/name. Each has an empty one.
+func (w *workload) is(name string) bool {
+	return name == "" || name == w.spec.Name || name == w.spec.Namespace+"/"+w.spec.Name
 }
 
-// only leaves out the Deployments with another name than that of the options.
-func (o *Options) only(list []*workload) ([]*workload, error) {
-	var names []string
-	chosen := slices.DeleteFunc(slices.Clone(list), func(w *workload) bool {
+// choose leaves out the Deployments that the options do not name, and those whose pods their
+// Service does not select.
+func (o *Options) choose(list []*workload) ([]*workload, error) {
+	var names, services []string
+	named := slices.DeleteFunc(slices.Clone(list), func(w *workload) bool {
 		names = append(names, w.spec.Name)
-		return !o.chooses(w)
+		return !w.is(o.Workload)
 	})
-	if len(chosen) == 0 {
-		_, name, _ := strings.Cut("/"+o.Workload, "/")
-		return nil, fmt.Errorf("%w %s%s; there are: %s", ErrNoDeployment, strict.Quote(o.Workload),
-			strict.DidYouMean(name, names), printable.Few(names))
-	}
-	return chosen, nil
-}
-
-// behind leaves out the Deployments whose pods the Service of the options does not select.
-func (o *Options) behind(list []*workload) ([]*workload, error) {
-	if o.Service == "" {
-		return list, nil
-	}
-	var names []string
-	chosen := slices.DeleteFunc(slices.Clone(list), func(w *workload) bool {
-		names = append(names, w.services...)
-		return len(w.counted()) == 0
+	chosen := slices.DeleteFunc(slices.Clone(named), func(w *workload) bool {
+		services = append(services, w.services...)
+		return o.Service != "" && len(w.counted()) == 0
 	})
+	missing, name, known := ErrNoService, o.Service, services
+	if len(named) == 0 {
+		missing, name, known = ErrNoDeployment, o.Workload, names
+	}
 	switch {
 	case len(chosen) > 0:
 		return chosen, nil
-	case len(names) == 0:
-		return nil, fmt.Errorf("%w %s: no Service in the files selects pods of a Deployment", ErrNoService,
-			strict.Quote(o.Service))
+	case len(known) == 0:
+		return nil, fmt.Errorf("%w %q: no Service in the files selects pods of a Deployment", missing, name)
 	}
-	return nil, fmt.Errorf("%w %s%s; there are: %s", ErrNoService, strict.Quote(o.Service),
-		strict.DidYouMean(o.Service, names), printable.Few(names))
+	return nil, fmt.Errorf("%w %s%s; there are: %s", missing, strict.Quote(name),
+		strict.DidYouMean(path.Base(name), known), printable.Few(known))
 }
 
 // target is a Service, and the container that serves its requests.
 type target struct {
 	*v1.Service
+	node      *strict.Node
 	container string
 	counted   bool // its requests are
 }
@@ -412,7 +406,6 @@ func (t *target) headless() bool { return t.Spec.ClusterIP == v1.ClusterIPNone }
 type service struct {
 	*v1.Service
 	node *strict.Node
-	used bool
 }
 
 // addService adds a Service, or reports that its file has one of its name before.
@@ -458,8 +451,8 @@ func (r *reader) findServices(w *workload) {
 			w.note("requests to Service %s, which is of type ExternalName and has no endpoints", s.Name)
 			continue
 		}
-		s.used, w.services = true, append(w.services, s.Name)
-		w.targets = append(w.targets, target{Service: s.Service, container: w.containerOf(s),
+		w.services = append(w.services, s.Name)
+		w.targets = append(w.targets, target{Service: s.Service, node: s.node, container: w.containerOf(s),
 			counted: r.o.Service == "" || r.o.Service == s.Name})
 	}
 	others := slices.ContainsFunc(w.targets, func(t target) bool { return t.counted && !t.headless() })
@@ -544,62 +537,28 @@ func (w *workload) containerOf(s *service) string {
 	return w.main
 }
 
-// front is an object of the files through which requests from outside come to Services.
+// front is an Ingress or a route in the files, through which requests from outside come to
+// Services.
 type front struct {
-	kind, namespace, name string
-	at                    strict.Pos
-	services              []string // their names
-	class                 string
-	gateways              []string // of a route, whose class counts
-	annotations           map[string]string
+	*strict.Node
+	services []string // namespace/name
+	parents  []string // of a route: Gateways, whose classes count; empty: another kind
 }
 
 // String names the object for people.
 func (f *front) String() string {
-	return fmt.Sprintf("%s %s (%s:%d)", f.kind, f.name, f.at.File, f.at.Line)
+	return fmt.Sprintf("%s %s (%s:%d)", f.kind(), f.Find("metadata.name").Value, f.Pos.File, f.Pos.Line)
 }
+
+func (f *front) kind() string { return f.Field("kind").Value }
+
+func (f *front) annotation(key string) string { return f.Find("metadata.annotations").Field(key).Value }
 
 // controllers are the classes of IngressClasses, by the controller that an object in the files
 // names.
 var controllers = map[string]string{
 	"k8s.io/ingress-nginx": "nginx", "traefik.io/ingress-controller": "traefik", "ingress.k8s.aws/alb": "alb",
 }
-
-// ingress is what counts of an Ingress, ingressClass of an IngressClass (networking.k8s.io/v1),
-// route of an HTTPRoute, a GRPCRoute, a TCPRoute or a TLSRoute, and gateway of a Gateway
-// (gateway.networking.k8s.io/v1).
-type (
-	ingress struct {
-		metav1.ObjectMeta `json:"metadata"`
-		Spec              struct {
-			IngressClassName string
-			DefaultBackend   backend
-			Backend          backend // the default before v1
-			Rules            []struct {
-				HTTP struct{ Paths []struct{ Backend backend } }
-			}
-		}
-	}
-	backend struct {
-		Service     struct{ Name string }
-		ServiceName string // before v1
-	}
-	ingressClass struct {
-		metav1.ObjectMeta `json:"metadata"`
-		Spec              struct{ Controller string }
-	}
-	route struct {
-		metav1.ObjectMeta `json:"metadata"`
-		Spec              struct {
-			ParentRefs []struct{ Name string }
-			Rules      []struct{ BackendRefs []struct{ Kind, Name string } }
-		}
-	}
-	gateway struct {
-		metav1.ObjectMeta `json:"metadata"`
-		Spec              struct{ GatewayClassName string }
-	}
-)
 
 // fronts are the objects in front of Services.
 type fronts struct {
@@ -613,66 +572,63 @@ func (f *fronts) read(objects *manifests.Objects) {
 	if f.gateways == nil {
 		f.gateways, f.classes = map[string]string{}, map[string]string{}
 	}
-	for _, version := range []string{"networking.k8s.io/v1", "networking.k8s.io/v1beta1", "extensions/v1beta1"} {
-		for _, c := range readAll[ingressClass](objects.OfKind(version, "IngressClass")) {
-			f.classes[c.Name] = controllers[c.Spec.Controller]
-		}
-		for _, n := range objects.OfKind(version, "Ingress") {
+	for _, n := range objects.Others() {
+		group, _, _ := strings.Cut(n.Field("apiVersion").Value, "/")
+		kind := n.Field("kind").Value
+		switch ofGateways := group == "gateway.networking.k8s.io"; {
+		case ofGateways && kind == "Gateway":
+			f.gateways[nameIn(namespaceOf(n), n.Field("metadata"))] = n.Find("spec.gatewayClassName").Value
+		case ofGateways && strings.HasSuffix(kind, "Route"):
+			f.addRoute(n)
+		case group != "networking.k8s.io" && group != "extensions":
+		case kind == "IngressClass":
+			f.classes[n.Find("metadata.name").Value] = controllers[n.Find("spec.controller").Value]
+		case kind == "Ingress":
 			f.addIngress(n)
-		}
-	}
-	for _, version := range []string{"v1", "v1beta1", "v1alpha2", "v1alpha3"} {
-		group := "gateway.networking.k8s.io/" + version
-		for _, g := range readAll[gateway](objects.OfKind(group, "Gateway")) {
-			f.gateways[namespaceOf(g.Namespace)+"/"+g.Name] = g.Spec.GatewayClassName
-		}
-		for _, kind := range []string{"HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute"} {
-			for _, n := range objects.OfKind(group, kind) {
-				f.addRoute(kind, n)
-			}
 		}
 	}
 }
 
-func namespaceOf(name string) string { return cmp.Or(name, metav1.NamespaceDefault) }
+func namespaceOf(n *strict.Node) string {
+	return cmp.Or(n.Find("metadata.namespace").Value, metav1.NamespaceDefault)
+}
+
+// nameIn returns the namespace, unless a reference or a metadata has another one, and the name.
+func nameIn(namespace string, n *strict.Node) string {
+	return cmp.Or(n.Field("namespace").Value, namespace) + "/" + n.Field("name").Value
+}
 
 // addIngress adds an Ingress.
 func (f *fronts) addIngress(n *strict.Node) {
-	var i ingress
-	if json.Unmarshal(n.JSON(), &i) != nil {
-		return
-	}
-	own := &front{kind: "Ingress", namespace: namespaceOf(i.Namespace), name: i.Name, at: n.Pos,
-		class:       cmp.Or(i.Spec.IngressClassName, i.Annotations["kubernetes.io/ingress.class"]),
-		annotations: i.Annotations}
-	backends := []backend{i.Spec.DefaultBackend, i.Spec.Backend}
-	for _, rule := range i.Spec.Rules {
-		for _, path := range rule.HTTP.Paths {
-			backends = append(backends, path.Backend)
+	own := &front{Node: n}
+	backends := []*strict.Node{n.Find("spec.defaultBackend"), n.Find("spec.backend")} // the last before v1
+	for _, rule := range n.Find("spec.rules").Items {
+		for _, p := range rule.Find("http.paths").Items {
+			backends = append(backends, p.Field("backend"))
 		}
 	}
 	for _, b := range backends {
-		if name := cmp.Or(b.Service.Name, b.ServiceName); name != "" {
-			own.services = append(own.services, name)
+		if name := cmp.Or(b.Find("service.name").Value, b.Field("serviceName").Value); name != "" {
+			own.services = append(own.services, namespaceOf(n)+"/"+name)
 		}
 	}
 	f.list = append(f.list, own)
 }
 
 // addRoute adds a route of the Gateway API.
-func (f *fronts) addRoute(kind string, n *strict.Node) {
-	var r route
-	if json.Unmarshal(n.JSON(), &r) != nil {
-		return
+func (f *fronts) addRoute(n *strict.Node) {
+	own := &front{Node: n}
+	for _, p := range n.Find("spec.parentRefs").Items {
+		name := ""
+		if p.Field("kind").Value != "Service" { // as of a mesh
+			name = nameIn(namespaceOf(n), p)
+		}
+		own.parents = append(own.parents, name)
 	}
-	own := &front{kind: kind, namespace: namespaceOf(r.Namespace), name: r.Name, at: n.Pos, annotations: r.Annotations}
-	for _, p := range r.Spec.ParentRefs {
-		own.gateways = append(own.gateways, own.namespace+"/"+p.Name)
-	}
-	for _, rule := range r.Spec.Rules {
-		for _, b := range rule.BackendRefs {
-			if b.Kind == "" || b.Kind == "Service" {
-				own.services = append(own.services, b.Name)
+	for _, rule := range n.Find("spec.rules").Items {
+		for _, b := range rule.Field("backendRefs").Items {
+			if kind := cmp.Or(b.Field("kind").Value, "Service"); kind == "Service" && b.Field("name").Value != "" {
+				own.services = append(own.services, nameIn(namespaceOf(n), b))
 			}
 		}
 	}
@@ -695,20 +651,24 @@ func (f *fronts) ways(w *workload) (list []way) {
 			list = append(list, own)
 		}
 		for _, in := range f.list {
-			if in.namespace == namespaceOf(t.Namespace) && slices.Contains(in.services, t.Name) {
-				list = append(list, f.through(in, t.Service))
+			if !slices.Contains(in.services, t.name()) {
+				continue
+			}
+			for _, parent := range in.parents {
+				list = append(list, f.through(in, f.gateways[parent], t.Service))
+			}
+			if len(in.parents) == 0 {
+				class := cmp.Or(in.Find("spec.ingressClassName").Value, in.annotation("kubernetes.io/ingress.class"))
+				list = append(list, f.through(in, class, t.Service))
 			}
 		}
 	}
 	return list
 }
 
-// through returns the way that an object in front of a Service makes.
-func (f *fronts) through(in *front, s *v1.Service) way {
-	class, to := in.class, way{of: in.String()}
-	if len(in.gateways) > 0 {
-		class = f.gateways[in.gateways[0]]
-	}
+// through returns the way that an object of a class in front of a Service makes.
+func (f *fronts) through(in *front, class string, s *v1.Service) way {
+	to := way{of: in.String()}
 	if class != "" {
 		to.because = []string{"class " + class}
 	}
@@ -718,21 +678,20 @@ func (f *fronts) through(in *front, s *v1.Service) way {
 	nodes := func(because string) {
 		to.router, to.because = router.KubeProxy, append(to.because, because)
 	}
-	says := func(on map[string]string, key, value string) bool { return strings.EqualFold(on[key], value) }
 	switch {
-	case class == "nginx" && len(in.gateways) == 0:
+	case class == "nginx" && in.kind() == "Ingress":
 		to.router = "ingress-nginx"
-		if says(in.annotations, "nginx.ingress.kubernetes.io/service-upstream", "true") {
+		if strings.EqualFold(in.annotation("nginx.ingress.kubernetes.io/service-upstream"), "true") {
 			nodes("service-upstream")
 		}
 	case class == "traefik":
 		to.router = "traefik"
-		if says(s.Annotations, "traefik.ingress.kubernetes.io/service.nativelb", "true") {
+		if strings.EqualFold(s.Annotations["traefik.ingress.kubernetes.io/service.nativelb"], "true") {
 			nodes("nativelb")
 		}
 	case class == "alb":
 		const key = "alb.ingress.kubernetes.io/target-type"
-		if says(s.Annotations, key, "ip") || s.Annotations[key] == "" && says(in.annotations, key, "ip") {
+		if strings.EqualFold(cmp.Or(s.Annotations[key], in.annotation(key)), "ip") {
 			to.router, to.because = "alb-ip", append(to.because, "target-type ip")
 		} else {
 			nodes("target-type instance, so its targets are nodes")
@@ -742,7 +701,9 @@ func (f *fronts) through(in *front, s *v1.Service) way {
 		if strings.Contains(strings.ReplaceAll(s.Annotations["cloud.google.com/neg"], " ", ""), `"ingress":false`) {
 			nodes("without network endpoint groups, so its targets are nodes")
 		}
-	case class == "" && len(in.gateways) > 0:
+	case class == "" && slices.Contains(in.parents, ""):
+		to.because = []string{"its parent is a Service, so a mesh decides"}
+	case class == "" && in.kind() != "Ingress":
 		to.because = []string{"its Gateway is not in the files"}
 	case class == "":
 		to.because = []string{"it names no class, so the default one of the cluster counts"}
@@ -764,9 +725,49 @@ func balancerOf(s *v1.Service) (way, bool) {
 	return way{}, false
 }
 
+// gate returns the readiness gate that a load balancer of a Deployment has, or the label that adds
+// it, or nothing. The other routers have none.
+func (r *reader) gate(w *workload) string {
+	const ofGKE, inject = "cloud.google.com/load-balancer-neg-ready", "elbv2.k8s.aws/pod-readiness-gate-inject"
+	if lb, named := router.NamedLoadBalancer(w.router.Name); !named || lb.Syncs {
+		return ""
+	} else if lb.Name == "neg" {
+		return ofGKE
+	}
+	for _, gate := range w.node.Find("spec.template.spec.readinessGates").Items {
+		name := gate.Field("conditionType").Value
+		if name == ofGKE || strings.HasPrefix(name, "target-health.") { // those of AWS
+			return name
+		}
+	}
+	if has(r.around.space(w), inject, "enabled") {
+		return inject + " of Namespace " + w.spec.Namespace
+	}
+	return ""
+}
+
+// leadNowhere names the objects in front of Services that are not in the files, or that select no
+// pod in them.
+func (r *reader) leadNowhere() (list []string) {
+	for _, in := range r.fronts.list {
+		for _, name := range slices.Compact(slices.Sorted(slices.Values(in.services))) {
+			why := "is not in the files"
+			i := slices.IndexFunc(r.services, func(s *service) bool { return name == s.Namespace+"/"+s.Name })
+			if i >= 0 && r.isIdle(r.services[i].Service) {
+				why = "selects no pod in the files"
+			} else if i >= 0 {
+				continue
+			}
+			list = append(list, fmt.Sprintf("what %s leads to (Service %s %s)", in, path.Base(name), why))
+		}
+	}
+	return list
+}
+
 // findWay chooses the router of a Deployment: that of the options, or the slowest one that the
 // files put in front, or kube-proxy. It doubts the ways that are not simulated.
 func (r *reader) findWay(w *workload) {
+	defer func() { w.router.gate = r.gate(w) }()
 	w.router = Router{Name: r.o.Router}
 	if r.o.Router != "" {
 		return

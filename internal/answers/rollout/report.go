@@ -57,6 +57,7 @@ type Router struct {
 	Source  string `json:"source,omitempty"` // of its delays
 	Add     string `json:"add,omitempty"`
 	Remove  string `json:"remove,omitempty"`
+	gate    string // a readiness gate that waits until it has added a pod
 }
 
 // Requests are the requests to each Service.
@@ -117,7 +118,7 @@ type Object struct {
 }
 
 // Title returns the name for people.
-func (o *Object) Title() string { return manifests.Title(o.Kind, o.Namespace, o.Name) }
+func (o Object) Title() string { return manifests.Title(o.Kind, o.Namespace, o.Name) }
 
 // Workload is the result for a Deployment.
 type Workload struct {
@@ -315,13 +316,9 @@ func newWorkload(w *workload) *Workload {
 		return r
 	}
 	r.MaxSurge, r.MaxUnavailable = w.fenceposts()
-	var fractions []string
-	for _, v := range []string{spec.Strategy.RollingUpdate.MaxSurge.StrVal,
-		spec.Strategy.RollingUpdate.MaxUnavailable.StrVal} {
-		if v != "" && (len(fractions) == 0 || fractions[0] != v) {
-			fractions = append(fractions, v)
-		}
-	}
+	update := spec.Strategy.RollingUpdate
+	fractions := slices.Compact(slices.DeleteFunc([]string{update.MaxSurge.StrVal, update.MaxUnavailable.StrVal},
+		func(v string) bool { return v == "" }))
 	if len(fractions) > 0 {
 		r.Fractions = fmt.Sprintf("%s of %d", strings.Join(fractions, " and "), *spec.Replicas)
 	}
@@ -413,7 +410,9 @@ type sample []outcome
 // runs makes runs of a workload, with the seeds from first on.
 func (w *workload) runs(o *Options, first, n int, name string) (sample, error) {
 	healthy, err := w.healthy(o)
-	if err != nil {
+	if err != nil && w.tried { // the API server rejects the change
+		return sample{{}}, nil
+	} else if err != nil {
 		return nil, err
 	}
 	list := make(sample, n)
@@ -664,11 +663,12 @@ func (r *Workload) restarts(o *outcome, often string) {
 	case o.killed == "":
 		r.say("Containers of the new pods restart %s.", often)
 	case strings.HasPrefix(o.killed, postStart):
-		r.say("The %s kills the program before it is up, %s.", o.killed, often)
 		r.Fix = "a hook that waits until the program is up: its request fails before"
 	default:
-		r.say("The %s kills the program before it is up, %s.", o.killed, often)
 		r.Fix = "add a startup probe that gives the program the time to start: 'probesim check' has its settings"
+	}
+	if o.killed != "" {
+		r.say("The %s kills the program before it is up, %s.", o.killed, often)
 	}
 }
 
@@ -776,7 +776,7 @@ func (w *workload) show(ctx context.Context, o *Options, seed int64) (*Shown, er
 		return nil, err
 	}
 	c := *w
-	c.shown = &Shown{Title: w.title(), Seed: seed, recorder: trace.Recorder{Internal: true}}
+	c.shown = &Shown{Title: w.object().Title(), Seed: seed, recorder: trace.Recorder{Internal: true}}
 	out, err := c.simulate(ctx, o, healthy, seed)
 	if err != nil {
 		return nil, err
@@ -796,8 +796,4 @@ func (s *Shown) From(before time.Duration) virtual.Time {
 
 func (w *workload) object() Object {
 	return Object{"Deployment", w.spec.Namespace, w.spec.Name, w.file, w.node.Pos.Line}
-}
-
-func (w *workload) title() string {
-	return manifests.Title("Deployment", w.spec.Namespace, w.spec.Name)
 }

@@ -71,6 +71,8 @@ type Options struct {
 	// Each calls do for 0 to n-1, in parallel or not. The name says what n counts. Nil: one after
 	// the other.
 	Each func(n int, name string, do func(context.Context, int) error) error
+
+	gated bool // a pod is Ready only when the router has added it
 }
 
 // ChangeKind is what starts a rollout.
@@ -239,9 +241,10 @@ func (w *Workload) lost() float64 {
 func (o *Options) in(w *workload, index, of int) *Options {
 	own := *o
 	own.App, own.Router = o.App.in(w.spec.Namespace, w.spec.Name), w.router.Name
+	own.gated = w.router.gate != ""
 	if of > 1 {
 		own.Each = func(n int, name string, do func(context.Context, int) error) error {
-			return o.Each(n, fmt.Sprintf("%s of %s (%d of %d)", name, w.title(), index+1, of), do)
+			return o.Each(n, fmt.Sprintf("%s of %s (%d of %d)", name, w.object().Title(), index+1, of), do)
 		}
 	}
 	return &own
@@ -280,17 +283,22 @@ func load(files, from []input.File, o *Options) (list []*workload, others []stri
 	}
 	for _, m := range r.others {
 		pos := m.Node.Pos
-		others = append(others, fmt.Sprintf("%s (%s:%d)", manifests.Title(m.Kind.Kind, m.Namespace(), m.Name), pos.File,
-			pos.Line))
+		others = append(others, fmt.Sprintf("%s (%s:%d)", manifests.Title(kindOf(m.Node), m.Namespace(), m.Name),
+			pos.File, pos.Line))
 	}
 	if len(r.workloads) == 0 && errs.Len() == 0 {
 		for _, m := range r.others {
-			m.Node.Field("kind").Errorf("a %s is not rolled out yet: only Deployments are", m.Kind.Kind)
+			m.Node.Field("kind").Errorf("a %s is not rolled out yet: only Deployments are", kindOf(m.Node))
 		}
-		if len(r.others) == 0 {
+		for _, n := range r.around.others {
+			kind := n.Field("kind")
+			kind.ErrorIf(kind.Value == "Rollout", "a %s is not rolled out yet: only Deployments are", kindOf(n))
+		}
+		if errs.Len() == 0 {
 			return nil, nil, ErrNoDeployment
 		}
 	}
+	others = append(others, r.leadNowhere()...)
 	others = append(others, r.leaveOut(old)...)
 	r.reach()
 	if o.Since != nil {
@@ -302,10 +310,18 @@ func load(files, from []input.File, o *Options) (list []*workload, others []stri
 	if err := errs.Err(); err != nil || len(r.workloads) == 0 {
 		return nil, others, err
 	}
-	if list, err = o.only(r.workloads); err == nil {
-		list, err = o.behind(list)
-	}
+	list, err = o.choose(r.workloads)
 	return list, others, err
+}
+
+// kindOf returns the kind of an object, with the group of a custom resource: the kind of a Service
+// of Knative is no Service.
+func kindOf(n *strict.Node) string {
+	kind, version := n.Field("kind").Value, n.Field("apiVersion").Value
+	if manifests.IsCustom(version) {
+		kind += " of " + version
+	}
+	return kind
 }
 
 // command returns the command that shows a run of a workload of several.
@@ -438,12 +454,15 @@ func (o *Options) longest() (watch, call, sync time.Duration) {
 	return 13 * time.Millisecond, 8 * time.Millisecond, 100 * time.Millisecond
 }
 
-// routing returns the router.
+// routing returns the router. With a readiness gate, a pod is a target as soon as it is Ready.
 func (o *Options) routing() router.LoadBalancer {
-	if named, is := router.NamedLoadBalancer(o.Router); is {
-		return named.LoadBalancer
+	named, is := router.NamedLoadBalancer(o.Router)
+	if !is {
+		return router.Default
+	} else if o.gated {
+		named.AddLeast, named.AddMost = 0, 0
 	}
-	return router.Default
+	return named.LoadBalancer
 }
 
 // balancer returns the router if it is a load balancer, which takes a time of its own to add and to

@@ -542,18 +542,13 @@ func (r *run) programs(pod *v1.Pod, healthy fakeruntime.Pod, isNew bool) fakerun
 			rules = append(rules, starting(c, *start))
 			// as with an image that cannot be pulled
 			if start.Min >= Never && c.ReadinessProbe == nil && c.StartupProbe == nil {
-				config.Delays.CreateContainer = exactly(Never)
+				config.Delays.CreateContainer = new(fakeruntime.Exactly(Never))
 			}
 		}
 		config.Program.Rules = append(rules, r.stopping(c)...)
 		all.Containers[c.Name] = config
 	}
 	return all
-}
-
-// draw returns a time in a range that the seed of the run and a name decide.
-func (r *run) draw(name string, i value.Interval) time.Duration {
-	return i.Min + time.Duration(r.fraction(name)*float64(i.Max-i.Min))
 }
 
 // fraction returns a number from 0 to 1 that the seed of the run and a name decide.
@@ -591,7 +586,7 @@ func starting(c *v1.Container, takes value.Interval) fakeruntime.Rule {
 
 // stopping returns the rules of a program that gets SIGTERM.
 func (r *run) stopping(c *v1.Container) (rules []fakeruntime.Rule) {
-	if stop := r.stop(c.Name); stop != nil {
+	if stop := r.stopOf(r.o, c.Name, r.ordinary(c.Name)); stop != nil {
 		exit := &fakeruntime.Exit{Never: stop.Min >= Never}
 		rules = append(rules, fakeruntime.Rule{Clock: fakeruntime.AfterSigterm, From: fakeruntime.Draw(*stop),
 			Exit: exit})
@@ -603,22 +598,13 @@ func (r *run) stopping(c *v1.Container) (rules []fakeruntime.Rule) {
 	return rules
 }
 
-// stop returns how long a container takes from SIGTERM to its exit, or nil if nobody knows.
+// stopOf returns how long a container takes from SIGTERM to its exit, or nil if nobody knows.
 func (w *workload) stopOf(o *Options, container string, ordinary bool) *value.Interval {
 	known := o.App.Stop.In(container, ordinary)
 	if known == nil && w.serves(container) {
 		return &value.Interval{Min: DefaultStop, Max: DefaultStop}
 	}
 	return known
-}
-
-func (r *run) stop(container string) *value.Interval {
-	return r.stopOf(r.o, container, r.ordinary(container))
-}
-
-func exactly(d time.Duration) *fakeruntime.Draw {
-	draw := fakeruntime.Exactly(d)
-	return &draw
 }
 
 // healthy returns the programs of the pods before and after the change, without what the options
@@ -630,7 +616,7 @@ func (w *workload) healthy(o *Options) (map[bool]fakeruntime.Pod, error) {
 		one.Spec.Replicas = new(int32(1)) // a Deployment without pods can be scaled
 		admitted, err := workloads.Admit(one, o.Profile)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", w.title(), err)
+			return nil, fmt.Errorf("%s: %w", w.object().Title(), err)
 		}
 		if programs[i == 1], err = o.withEvents(one, admitted.Programs); err != nil {
 			return nil, err
@@ -686,10 +672,12 @@ func (r *run) happen() {
 		r.n.Occur(0)
 	}
 	for i, e := range r.o.App.Others {
-		if !e.IsStep() || e.What == whatif.Deletion && e.Container != "" && !r.isNamed(e.Container) {
+		if !e.IsStep() || e.What == whatif.Deletion && !r.is(e.Container) {
 			continue
 		}
-		draw := func(what string, d value.Interval) time.Duration { return r.draw(fmt.Sprint(what, " ", i), d) }
+		draw := func(what string, d value.Interval) time.Duration {
+			return d.Min + time.Duration(r.fraction(fmt.Sprint(what, " ", i))*float64(d.Max-d.Min))
+		}
 		at := r.n.Now().Add(draw("event", value.Interval(*e.At)))
 		if e.What == whatif.Deletion {
 			r.n.At(at, r.deletePods)
@@ -699,10 +687,6 @@ func (r *run) happen() {
 		r.n.At(at, down(true))
 		r.n.At(at.Add(draw("length", value.Interval(*e.Length))), down(false))
 	}
-}
-
-func (r *run) isNamed(name string) bool {
-	return name == r.spec.Name || name == r.spec.Namespace+"/"+r.spec.Name
 }
 
 // deletePods deletes all pods.

@@ -71,25 +71,28 @@ type knob []func(*appsv1.Deployment)
 const mostKnobs = 3
 
 func (x *tuner) tune() (*Tuned, error) {
-	if x.w.never {
-		x.before = x.trialOf(x.w, nil)
-		x.best = x.before
-		return x.result(nil)
-	}
+	var s sample
 	n := x.o.runsOf(max(*x.w.spec.Spec.Replicas, x.o.Change.Scale))
-	s, err := x.w.runs(x.o, 0, n, "rollouts")
-	if err != nil {
-		return nil, err
-	}
-	x.before = x.trialOf(x.w, s)
-	x.best = x.before
-	found := x.before
-	if !met(found.results) {
-		if found, err = x.search(s, n); err != nil {
+	if !x.w.never {
+		var err error
+		if s, err = x.w.runs(x.o, 0, n, "rollouts"); err != nil {
 			return nil, err
 		}
 	}
-	return x.result(found)
+	x.before = x.trialOf(x.w, s)
+	x.best = x.before
+	if met(x.before.results) {
+		return x.result(x.before)
+	}
+	for some := 1; some <= mostKnobs && !x.w.never; some++ {
+		found, err := x.search(x.knobs(s), some, n, func(*appsv1.Deployment) {})
+		if err != nil {
+			return nil, err
+		} else if found != nil {
+			return x.result(found)
+		}
+	}
+	return x.result(nil)
 }
 
 // trialOf returns what runs of a Deployment show about the requirements.
@@ -102,46 +105,17 @@ func met(list []Verification) bool {
 	return !slices.ContainsFunc(list, func(v Verification) bool { return !v.Met })
 }
 
-// search tries one change, then two together, and then three.
-func (x *tuner) search(s sample, n int) (*trial, error) {
-	knobs := x.knobs(s)
-	for size := 1; size <= min(mostKnobs, len(knobs)); size++ {
-		for _, chosen := range subsets(len(knobs), size) {
-			var some []knob
-			for _, i := range chosen {
-				some = append(some, knobs[i])
-			}
-			found, err := x.turn(some, func(*appsv1.Deployment) {}, n)
+// search tries all values of some of the knobs, together with a change.
+func (x *tuner) search(knobs []knob, some, n int, change func(*appsv1.Deployment)) (*trial, error) {
+	if some == 0 {
+		return x.try(change, n)
+	}
+	for i, k := range knobs {
+		for _, value := range k {
+			found, err := x.search(knobs[i+1:], some-1, n, func(d *appsv1.Deployment) { change(d); value(d) })
 			if err != nil || found != nil {
 				return found, err
 			}
-		}
-	}
-	return nil, nil
-}
-
-// subsets returns the subsets of the numbers below n with a size, in order.
-func subsets(n, size int) (list [][]int) {
-	if size == 0 {
-		return [][]int{nil}
-	}
-	for last := size - 1; last < n; last++ {
-		for _, rest := range subsets(last, size-1) {
-			list = append(list, append(slices.Clone(rest), last))
-		}
-	}
-	return list
-}
-
-// turn tries all values of some knobs, together with a change.
-func (x *tuner) turn(knobs []knob, change func(*appsv1.Deployment), n int) (*trial, error) {
-	if len(knobs) == 0 {
-		return x.try(change, n)
-	}
-	for _, value := range knobs[0] {
-		found, err := x.turn(knobs[1:], func(d *appsv1.Deployment) { change(d); value(d) }, n)
-		if err != nil || found != nil {
-			return found, err
 		}
 	}
 	return nil, nil
@@ -205,7 +179,7 @@ func (x *tuner) knobs(s sample) (list []knob) {
 		}
 		list = append(list, ready)
 		for _, group := range x.w.candidates(x.o) {
-			if group[0].field != "spec.minReadySeconds" && group[0].field != "spec.strategy" {
+			if c := group[0]; c.service == nil && c.field != "spec.minReadySeconds" && c.field != "spec.strategy" {
 				list = append(list, knob{group[0].change})
 			}
 		}
@@ -287,7 +261,10 @@ func (x *tuner) result(found *trial) (*Tuned, error) {
 		return t, nil
 	}
 	if t.Met && x.losesNothing() {
-		t.Note = found.note(x.o)
+		if w.unsure && (w.trusts(x.o) == "" || found.w.trusts(x.o) != "") {
+			t.Note = "What is not simulated may lose requests: 'probesim rollout' names it. "
+		}
+		t.Note = strings.TrimSpace(t.Note + found.note(x.o))
 	}
 	err := x.show(t, found)
 	if err != nil || !t.Met || len(t.Changes) == 0 {
@@ -322,14 +299,15 @@ func (x *tuner) show(t *Tuned, found *trial) error {
 func (t *trial) note(o *Options) string {
 	enough, ruled := t.w.alwaysEnough(o)
 	now, _ := t.w.sleep()
-	switch text := Format(RowPreStop, math.Ceil(10*enough.Seconds())/10); {
-	case !ruled || t.w.cuts(o, max(now, enough)):
+	if !ruled || enough == 0 || t.w.cuts(o, max(now, enough)) {
 		return ""
-	case now >= enough:
-		return "A rule says that a preStop sleep of " + text + " is always enough."
-	default:
-		return "It loses nothing in these runs. A rule says that a preStop sleep of " + text + " is always enough."
 	}
+	text := "A rule says that a preStop sleep of " + Format(RowPreStop, math.Ceil(10*enough.Seconds())/10) +
+		" is always enough."
+	if now < enough {
+		text = "It loses nothing in these runs. " + text
+	}
+	return text
 }
 
 // Tuning is the result of a search for changes that meet requirements. Its JSON is stable: fields
@@ -421,6 +399,8 @@ func (x *tuner) changes(to *workload) []FieldChange {
 		fmt.Sprint(*was.Template.Spec.TerminationGracePeriodSeconds),
 		fmt.Sprint(*is.Template.Spec.TerminationGracePeriodSeconds))
 	add("spec.minReadySeconds", fmt.Sprint(was.MinReadySeconds), fmt.Sprint(is.MinReadySeconds))
+	add("spec.progressDeadlineSeconds", fmt.Sprint(*was.ProgressDeadlineSeconds),
+		fmt.Sprint(*is.ProgressDeadlineSeconds))
 	add("spec.strategy.type", string(was.Strategy.Type), string(is.Strategy.Type))
 	surge, unavailable := x.w.fenceposts()
 	more, fewer := to.fenceposts()
@@ -459,11 +439,10 @@ func withoutDirectives(patch []byte) ([]byte, error) {
 	clean = func(v any) {
 		switch v := v.(type) {
 		case map[string]any:
-			for _, key := range slices.Sorted(maps.Keys(v)) {
-				if clean(v[key]); strings.HasPrefix(key, "$setElementOrder/") || key == "$retainKeys" {
-					delete(v, key)
-				}
-			}
+			maps.DeleteFunc(v, func(key string, value any) bool {
+				clean(value)
+				return strings.HasPrefix(key, "$setElementOrder/") || key == "$retainKeys"
+			})
 		case []any:
 			for _, x := range v {
 				clean(x)

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -21,6 +22,7 @@ import (
 	"probesim.dev/internal/strict"
 	"probesim.dev/internal/value"
 	"probesim.dev/internal/workloads"
+	"probesim.dev/internal/world/router"
 	"probesim.dev/prober"
 )
 
@@ -53,22 +55,32 @@ var meshes = []struct{ pod, on, off, space, value, name string }{
 // mesh returns the mesh that the labels and annotations of a pod or of its namespace ask for, and
 // the key that does.
 func (r *reader) mesh(w *workload) (name, key string) {
-	pod := &w.spec.Spec.Template
-	has := func(o metav1.ObjectMeta, key, value string) bool {
-		return key != "" && (o.Labels[key] == value || o.Annotations[key] == value)
-	}
+	pod, space := w.node.Find("spec.template"), r.around.space(w)
 	for _, m := range meshes {
-		if has(pod.ObjectMeta, m.pod, m.on) {
+		if has(pod, m.pod, m.on) {
 			return m.name, m.pod
-		}
-		for _, space := range r.around.spaces {
-			if space.Name == w.spec.Namespace && has(space.ObjectMeta, m.space, m.value) &&
-				!has(pod.ObjectMeta, m.pod, m.off) {
-				return m.name, m.space + " of Namespace " + space.Name
-			}
+		} else if has(space, m.space, m.value) && !has(pod, m.pod, m.off) {
+			return m.name, m.space + " of Namespace " + w.spec.Namespace
 		}
 	}
 	return "", ""
+}
+
+// has reports whether an object has a label or an annotation with a value.
+func has(n *strict.Node, key, value string) bool {
+	meta := n.Field("metadata")
+	return key != "" && (meta.Field("labels").Field(key).Value == value ||
+		meta.Field("annotations").Field(key).Value == value)
+}
+
+// space returns the Namespace of a Deployment, or an empty node.
+func (a *around) space(w *workload) *strict.Node {
+	for _, n := range a.others {
+		if n.Field("kind").Value == "Namespace" && n.Find("metadata.name").Value == w.spec.Namespace {
+			return n
+		}
+	}
+	return &strict.Node{}
 }
 
 // doubtRoutes says which ways of the requests to the pods are not simulated.
@@ -80,9 +92,14 @@ func (r *reader) doubtRoutes(w *workload) {
 			"later than the figures say.", name, key)
 	}
 	for _, t := range w.counted() {
-		if t.headless() {
+		if t.headless() && w.byDNS(r.o) {
 			w.doubt("Service %s is headless: its clients look the pods up by DNS and keep what they find, which is "+
-				"not simulated.", t.Name)
+				"not simulated: the figures are those of kube-proxy. Say how long it takes, such as "+
+				"--router 'dns: add 5s..30s, remove 5s..35s'.", t.Name)
+		}
+		if !selects(t.Service, w.spec.Namespace, w.old.Spec.Template.Labels) {
+			w.warn("Service %s selects no old pod (%s): it has no endpoints until new pods are Ready.", t.Name,
+				labels.SelectorFromSet(t.Spec.Selector))
 		}
 		if t.Spec.PublishNotReadyAddresses {
 			w.warn("Service %s has publishNotReadyAddresses: pods get requests before they are Ready and "+
@@ -200,9 +217,31 @@ func (w *workload) warnUnprobed(o *Options) {
 	}
 }
 
+// trusts says which commands of preStop hooks the figures take for granted. The kubelet stops a
+// container at once if the command of its hook fails (executePreStopHook in
+// pkg/kubelet/kuberuntime/kuberuntime_container.go at v1.37.0).
+func (w *workload) trusts(o *Options) string {
+	for _, t := range w.counted() {
+		c := serving(w.outgoing(o), t.container)
+		if slept, _ := sleepOf(c); slept == 0 || c.Lifecycle.PreStop.Exec == nil {
+			continue
+		}
+		needs := c.Lifecycle.PreStop.Exec.Command[0]
+		if !strings.HasSuffix(needs, "sleep") {
+			needs += " and sleep"
+		}
+		return fmt.Sprintf("The preStop hook of container %s needs %s in the image: else it fails "+
+			"(FailedPreStopHook), and SIGTERM comes at once. preStop.sleep needs nothing.", c.Name, needs)
+	}
+	return ""
+}
+
 // warnOfHooks names the preStop hooks that stop the program before they end, so that what they do
 // afterwards does not help.
-func (w *workload) warnOfHooks() {
+func (w *workload) warnOfHooks(o *Options) {
+	if text := w.trusts(o); text != "" {
+		w.doubt("%s", text)
+	}
 	for _, name := range w.serve() {
 		c := serving(w.spec, name)
 		if hook := podutil.Hook(c, "preStop"); hook != nil && hook.Exec != nil && program.LacksC(hook.Exec.Command) {
@@ -270,18 +309,23 @@ func (w *workload) warnOfKill(o *Options) {
 
 // evictions names the disruption budgets of the pods of a Deployment.
 func (a *around) evictions(w *workload) {
-	for _, b := range a.budgets {
-		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
-		if err == nil && w.in(b.Namespace) && selector.Matches(labels.Set(w.spec.Spec.Template.Labels)) {
+	for _, n := range a.of(w, "PodDisruptionBudget") {
+		var s *metav1.LabelSelector
+		err := json.Unmarshal(n.Find("spec.selector").JSON(), &s)
+		selector, wrong := metav1.LabelSelectorAsSelector(s)
+		if err == nil && wrong == nil && selector.Matches(labels.Set(w.spec.Spec.Template.Labels)) {
 			w.note("evictions such as those of kubectl drain, for which PodDisruptionBudget %s counts; it does not "+
-				"count for a rollout", b.Name)
+				"count for a rollout", n.Find("metadata.name").Value)
 		}
 	}
 }
 
 // notSimulated names what can decide about the rollout and is not simulated.
 func (w *workload) notSimulated() {
-	if w.node.Find("spec.template.spec.readinessGates").Written() {
+	if lb, _ := router.NamedLoadBalancer(w.router.Name); w.router.gate != "" {
+		w.note("how long a new pod waits for its readiness gate (%s), up to %s: %s sends it requests once it is Ready",
+			w.router.gate, value.Format(lb.AddMost), router.Short(lb.Name))
+	} else if w.node.Find("spec.template.spec.readinessGates").Written() {
 		w.note("readinessGates: a pod counts as Ready without them")
 	}
 	if slices.ContainsFunc(w.counted(),
@@ -305,55 +349,26 @@ type findings struct {
 // around are the objects beside the Deployments that can hold a rollout up. None of them is
 // simulated.
 type around struct {
-	claims  []v1.PersistentVolumeClaim
-	quotas  []v1.ResourceQuota
-	scalers []scaler
-	budgets []budget
-	spaces  []v1.Namespace
+	quotas []v1.ResourceQuota
+	others []*strict.Node // all that are no workloads
 }
-
-// scaler is what counts of a HorizontalPodAutoscaler (autoscaling/v1 and v2), and budget of a
-// PodDisruptionBudget (policy/v1).
-type (
-	scaler struct {
-		metav1.ObjectMeta `json:"metadata"`
-		Spec              struct {
-			ScaleTargetRef struct{ Kind, Name string }
-			MinReplicas    *int32
-			MaxReplicas    int32
-		}
-	}
-	budget struct {
-		metav1.ObjectMeta `json:"metadata"`
-		Spec              struct{ Selector *metav1.LabelSelector }
-	}
-)
 
 // read adds the objects of a file. It leaves out what it cannot read: the API server says more
 // about it.
 func (a *around) read(f *manifests.Objects) {
-	a.claims = append(a.claims, readAll[v1.PersistentVolumeClaim](f.OfKind("v1", "PersistentVolumeClaim"))...)
-	a.spaces = append(a.spaces, readAll[v1.Namespace](f.OfKind("v1", "Namespace"))...)
-	a.quotas = append(a.quotas, readAll[v1.ResourceQuota](f.OfKind("v1", "ResourceQuota"))...)
-	a.budgets = append(a.budgets, readAll[budget](f.OfKind("policy/v1", "PodDisruptionBudget"))...)
-	for _, version := range []string{"autoscaling/v1", "autoscaling/v2"} {
-		a.scalers = append(a.scalers, readAll[scaler](f.OfKind(version, "HorizontalPodAutoscaler"))...)
-	}
-}
-
-func readAll[T any](nodes []*strict.Node) (list []T) {
-	for _, n := range nodes {
-		var object T
-		if json.Unmarshal(n.JSON(), &object) == nil {
-			list = append(list, object)
+	for _, n := range f.OfKind("v1", "ResourceQuota") {
+		var q v1.ResourceQuota
+		if json.Unmarshal(n.JSON(), &q) == nil {
+			a.quotas = append(a.quotas, q)
 		}
 	}
-	return list
+	a.others = append(a.others, f.Others()...)
 }
 
-// in reports whether an object is in the namespace of a Deployment.
-func (w *workload) in(namespace string) bool {
-	return namespace == w.spec.Namespace || namespace == "" && w.spec.Namespace == "default"
+// of returns the objects of a kind in the namespace of a Deployment.
+func (a *around) of(w *workload, kind string) []*strict.Node {
+	return slices.DeleteFunc(slices.Clone(a.others),
+		func(n *strict.Node) bool { return n.Field("kind").Value != kind || namespaceOf(n) != w.spec.Namespace })
 }
 
 // warn adds what can hold the rollout up, and what else the manifest says that the figures do not.
@@ -371,12 +386,14 @@ func (r *reader) warn(w *workload) {
 	}
 	r.around.autoscaled(w, r.o.Replicas)
 	r.around.evictions(w)
-	if len(w.counted()) > 0 && r.o.Rate > 0 {
+	r.around.controlled(w)
+	if r.o.Rate > 0 && slices.ContainsFunc(w.counted(),
+		func(t *target) bool { return !t.Spec.PublishNotReadyAddresses }) {
 		w.warnUnprobed(r.o)
 	}
 	w.postStarts(r.o)
 	w.doubtStops()
-	w.warnOfHooks()
+	w.warnOfHooks(r.o)
 	r.doubtRoutes(w)
 	w.warnOfKill(r.o)
 }
@@ -422,7 +439,8 @@ func (a *around) relief(w *workload) string {
 // unless others use too much of them.
 func (a *around) limits(w *workload, pods int32) (exceeded, shared []string) {
 	for _, q := range a.quotas {
-		if !w.in(q.Namespace) || len(q.Spec.Scopes) > 0 || q.Spec.ScopeSelector != nil {
+		if cmp.Or(q.Namespace, metav1.NamespaceDefault) != w.spec.Namespace || len(q.Spec.Scopes) > 0 ||
+			q.Spec.ScopeSelector != nil {
 			continue
 		}
 		for _, name := range []v1.ResourceName{v1.ResourcePods, "count/pods", v1.ResourceRequestsCPU,
@@ -515,12 +533,12 @@ func resources(pod *v1.PodSpec, limits bool) v1.ResourceList {
 func ports(pod *v1.PodSpec) (list []string) {
 	for _, c := range pod.Containers {
 		for _, p := range c.Ports {
-			switch {
-			case pod.HostNetwork:
-				list = append(list, fmt.Sprintf("port %d of a node (hostNetwork of container %s)", p.ContainerPort,
-					c.Name))
-			case p.HostPort > 0:
-				list = append(list, fmt.Sprintf("port %d of a node (hostPort of container %s)", p.HostPort, c.Name))
+			port, why := p.HostPort, "hostPort"
+			if pod.HostNetwork {
+				port, why = p.ContainerPort, "hostNetwork"
+			}
+			if port > 0 {
+				list = append(list, fmt.Sprintf("port %d of a node (%s of container %s)", port, why, c.Name))
 			}
 		}
 	}
@@ -534,22 +552,22 @@ func (a *around) volumes(w *workload) (list []string) {
 			continue
 		}
 		claim := v.PersistentVolumeClaim.ClaimName
-		i := slices.IndexFunc(a.claims,
-			func(c v1.PersistentVolumeClaim) bool { return c.Name == claim && w.in(c.Namespace) })
-		modes := []v1.PersistentVolumeAccessMode{}
-		if i >= 0 {
-			modes = a.claims[i].Spec.AccessModes
+		who := "pods of one node can have if it is ReadWriteOnce"
+		for _, n := range a.of(w, "PersistentVolumeClaim") {
+			switch modes := n.Find("spec.accessModes").Text(); {
+			case n.Find("metadata.name").Value != claim:
+			case strings.Contains(modes, "Many"):
+				who = ""
+			case strings.Contains(modes, "ReadWriteOncePod"):
+				who = "one pod can have (ReadWriteOncePod)"
+			default:
+				who = "pods of one node can have (ReadWriteOnce)"
+			}
 		}
-		switch {
-		case i < 0:
-			list = append(list, fmt.Sprintf("claim %s, which only pods of one node can have if it is ReadWriteOnce",
-				claim))
-		case slices.Contains(modes, v1.ReadWriteMany) || slices.Contains(modes, v1.ReadOnlyMany):
-		case slices.Contains(modes, v1.ReadWriteOncePod):
-			list = append(list, fmt.Sprintf("claim %s, which only one pod can have (ReadWriteOncePod)", claim))
-		default:
-			list = append(list, fmt.Sprintf("claim %s, which only pods of one node can have (ReadWriteOnce)", claim))
+		if who == "" {
+			continue
 		}
+		list = append(list, fmt.Sprintf("claim %s, which only %s", claim, who))
 	}
 	return list
 }
@@ -577,24 +595,42 @@ func requests(pod *v1.PodSpec) string {
 	return strings.Join(list, ", ")
 }
 
+// controlled names the custom resources that refer to a Deployment to decide about its rollouts, as
+// a Canary of Flagger and a Rollout of Argo do.
+func (a *around) controlled(w *workload) {
+	for _, n := range a.others {
+		for _, field := range []string{"spec.targetRef", "spec.workloadRef", "spec.objectRef.workloadRef"} {
+			if w.isIn(n, field) && !strings.HasSuffix(n.Field("kind").Value, "Autoscaler") {
+				w.doubt("%s has the Deployment in %s: its controller decides about the rollout, and is not simulated.",
+					&front{Node: n}, field)
+			}
+		}
+	}
+}
+
+// isIn reports whether a field of an object refers to a Deployment.
+func (w *workload) isIn(n *strict.Node, field string) bool {
+	ref := n.Find(field)
+	return ref.Field("kind").Value == "Deployment" && ref.Field("name").Value == w.spec.Name &&
+		namespaceOf(n) == w.spec.Namespace
+}
+
 // autoscaled says how many replicas an autoscaler makes of those in the manifest.
 func (a *around) autoscaled(w *workload, replicas *int32) {
-	for _, s := range a.scalers {
-		if t := s.Spec.ScaleTargetRef; t.Kind != "Deployment" || t.Name != w.spec.Name || !w.in(s.Namespace) {
+	for _, s := range a.of(w, "HorizontalPodAutoscaler") {
+		if !w.isIn(s, "spec.scaleTargetRef") {
 			continue
 		}
-		least := int32(1)
-		if s.Spec.MinReplicas != nil {
-			least = *s.Spec.MinReplicas
-		}
+		name, least := s.Find("metadata.name").Value, 1
+		_, _ = fmt.Sscan(s.Find("spec.minReplicas").Value, &least) // it stays 1 without a number
 		if w.node.Find("spec.replicas").Written() {
-			w.warn("HorizontalPodAutoscaler %s makes %d to %d replicas, and kubectl apply of this manifest makes %s "+
-				"at once: it stops the others together. Leave spec.replicas out.", s.Name, least, s.Spec.MaxReplicas,
-				w.node.Find("spec.replicas").Value)
+			w.warn("HorizontalPodAutoscaler %s makes %d to %s replicas, and kubectl apply of this manifest makes %s "+
+				"at once: it stops the others together. Leave spec.replicas out.", name, least,
+				s.Find("spec.maxReplicas").Value, w.node.Find("spec.replicas").Value)
 		}
-		if replicas == nil && *w.spec.Spec.Replicas < least {
+		if replicas == nil && int(*w.spec.Spec.Replicas) < least {
 			w.warn("The figures are about %d: say --replicas %d, the least of HorizontalPodAutoscaler %s.",
-				*w.spec.Spec.Replicas, least, s.Name)
+				*w.spec.Spec.Replicas, least, name)
 		}
 	}
 }

@@ -15,6 +15,9 @@ import (
 	"probesim.dev/internal/strict"
 )
 
+// Others returns the objects of the file that are no workloads and no scenarios.
+func (f *Objects) Others() []*strict.Node { return f.others }
+
 // OfKind returns the objects of a kind that is no workload, such as Service, in the order of the
 // file.
 func (f *Objects) OfKind(apiVersion, kind string) []*strict.Node {

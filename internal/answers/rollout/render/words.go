@@ -71,10 +71,15 @@ func Headline(r *rollout.Report, w *rollout.Workload) string {
 			rollout.Count(w.Lost.Requests)) + behind
 	case len(w.Waits) > 0 && w.Verdict == rollout.LosesNone:
 		return what + " completes, unless new pods wait for old ones"
-	case w.Lost == nil && w.Outage > 0:
-		return fmt.Sprintf("%s completes, and no pod is Ready for up to %s", what, took(w.Outage))
 	case w.Lost == nil:
-		return what + " completes"
+		what += " completes"
+		if w.Outage > 0 {
+			what += ", and no pod is Ready for up to " + took(w.Outage)
+		}
+		if w.Unsure {
+			what += ", as far as it is simulated"
+		}
+		return what
 	}
 	of := "new connection"
 	if r.Requests.Connections != "" {
@@ -186,11 +191,7 @@ func Requirement(v *rollout.Verification) string {
 // About says what the figures are about, in lines.
 func About(r *rollout.Report) []string {
 	list := []string{r.Program}
-	counted := false
-	for _, w := range r.Workloads {
-		counted = counted || w.Lost != nil
-	}
-	if counted {
+	if slices.ContainsFunc(r.Workloads, func(w rollout.Workload) bool { return w.Lost != nil }) {
 		list = append(list, r.Requests.Covers+" Figures are those of random runs; \"always\" is a rule.")
 	}
 	for i := range r.Workloads {
