@@ -1013,15 +1013,14 @@ func (e *evidence) errored(of trace.Probe) *ruling {
 		r.detail = "If it was not ready before, it stays so."
 	}
 	switch m := missing.FindStringSubmatch(failed.output); {
+	case failed.class == NoCommand && m == nil && !ownFault.MatchString(failed.output):
+		said := strings.Join(strings.Fields(failed.output), " ")
+		r.words, r.what = "errors runtime", ": "+shortened(lastError(said))
+	case failed.class == NoCommand && m == nil:
+		r.words = "errors command"
 	case failed.class == NoCommand:
-		if r.words = "errors command"; m == nil {
-			if !ownFault.MatchString(failed.output) {
-				said := strings.Join(strings.Fields(failed.output), " ")
-				r.words, r.what = "errors runtime", ": "+shortened(lastError(said))
-			}
-			break
-		}
-		if r.what = ": the image has no " + m[1]; strings.Contains(m[1], " ") {
+		r.words, r.what = "errors command", ": the image has no "+m[1]
+		if strings.Contains(m[1], " ") {
 			r.what = fmt.Sprintf(": the image has no program %q, which should be a list of words", m[1])
 		}
 	case portName.MatchString(failed.output):
@@ -1070,8 +1069,7 @@ func waits(e *evidence) *ruling {
 		return certain(Unknown, e.from).open().saying("bare unknown")
 	case e.count("Pulling") > e.count("Pulled") && e.count("Created") == 0 && !e.restarted() && e.ready != "true":
 		return certain(Waiting, e.events["Pulling"].fact).likely().saying("pulls")
-	case e.from != nil && (e.state == "ContainerCreating" ||
-		e.state == "PodInitializing" || e.state == "Pending"):
+	case e.from != nil && slices.Contains([]string{"ContainerCreating", "PodInitializing", "Pending"}, e.state):
 		return certain(Waiting, e.from).open()
 	}
 	return nil
