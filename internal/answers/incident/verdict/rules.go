@@ -109,13 +109,10 @@ func removal(reason string) string {
 
 // evicted: the status or an event says so.
 func evicted(e *evidence) *ruling {
-	f := e.find(func(f *incident.Fact) bool {
+	f := cmp.Or(e.find(func(f *incident.Fact) bool {
 		return removal(f.Reason) != "" && f.Reason != outOfGrace &&
 			(f.Kind != incident.Condition || f.Value == "True") && !strings.HasPrefix(f.Message, "Cancelling")
-	})
-	if f == nil {
-		f = e.find(func(f *incident.Fact) bool { return f.Reason == outOfGrace })
-	}
+	}), e.find(func(f *incident.Fact) bool { return f.Reason == outOfGrace }))
 	if f == nil || e.init && e.finished() { // it had done its work before
 		return nil
 	}
@@ -261,8 +258,7 @@ func replaced(e *evidence) *ruling {
 		return nil
 	}
 	r := certain(Changed, t.fact)
-	r.what = "its definition changed"
-	if strings.Contains(t.fact.Message, "resize") {
+	if r.what = "its definition changed"; strings.Contains(t.fact.Message, "resize") {
 		r.what = "a resize of it requires a restart"
 	}
 	if f := e.killer; f != nil {
@@ -915,8 +911,8 @@ func (e *evidence) unreadyNow(f *failure, r *ruling) *ruling {
 // gateInMessage matches what the condition Ready says about a readiness gate.
 var gateInMessage = regexp.MustCompile(`readiness gate "([^"]+)"`)
 
-// gated: all containers are ready, and the pod is not. Only its readiness gates make it so
-// (GeneratePodReadyCondition in pkg/kubelet/status/generate.go at v1.37.0).
+// gated: all containers are ready, and the pod is not. Of a kubelet, only readiness gates do
+// so (GeneratePodReadyCondition in pkg/kubelet/status/generate.go at v1.37.0).
 func gated(e *evidence) *ruling {
 	condition := func(name string) *incident.Fact { return cmp.Or(e.conditions[name], &incident.Fact{}) }
 	proof, row := condition("Ready"), cmp.Or(e.row, &incident.Fact{})
@@ -935,11 +931,14 @@ func gated(e *evidence) *ruling {
 	case e == e.of && gates && set != all && e.ready == "true":
 		proof = row
 	case e != e.of || proof.Value != "False" || named == nil && condition("ContainersReady").Value != "True",
-		what == "a condition" && proof.Source == incident.FromPod: // whose message would name it
+		condition("Initialized").Value == "False":
 		return nil
 	}
 	r := certain(ReadinessGate, proof)
-	r.what = what
+	if r.what = what; what == "a condition" && proof != row {
+		// MarkPodsNotReady in pkg/controller/util/node/controller_utils.go at v1.37.2
+		return r.open(Node).saying("readinessGate open")
+	}
 	return r
 }
 
@@ -1049,10 +1048,9 @@ func hookFailed(e *evidence) *ruling {
 		r.what = " (" + f.Message + ")"
 		return r
 	}
-	if f := e.events["FailedPreStopHook"].fact; f != nil && strings.Contains(f.Message, " exited with 137:") {
-		return certain(Removed, f).likely().saying("preStop cut")
-	} else if f != nil {
-		return certain(Removed, f).likely().saying("preStop hook")
+	if f := e.events["FailedPreStopHook"].fact; f != nil {
+		cut := strings.Contains(f.Message, " exited with 137:")
+		return certain(Removed, f).likely().saying(map[bool]string{true: "preStop cut", false: "preStop hook"}[cut])
 	}
 	if f := e.events["FailedHook"].fact; f != nil {
 		return certain(Unknown, f).open().saying("hook failed")
