@@ -17,8 +17,8 @@ type block struct {
 // labelled matches a field of a block.
 var labelled = regexp.MustCompile(`^(?:[-*•]\s+)?"?([A-Za-z][A-Za-z ]{0,20}?)"?\s*[:=]\s*(\S.*)?$`)
 
-// qualified matches the name of a pod behind that of its namespace.
-var qualified = regexp.MustCompile(`^([a-z0-9][-a-z0-9]*)/[a-z0-9][-a-z0-9.]*$`)
+// qualified matches the name of a pod, perhaps behind that of its namespace.
+var qualified = regexp.MustCompile(`^(?:([a-z0-9][-a-z0-9]*)/)?[a-z0-9][-a-z0-9.]*$`)
 
 // described matches fields of kubectl describe that no event has.
 var described = pattern("described")
@@ -62,8 +62,7 @@ func (b *block) field(trimmed string) (role, value string, is bool) {
 	if strings.ContainsAny(trimmed[:min(len(trimmed), 30)], ":=") { // a search costs less
 		if m := labelled.FindStringSubmatch(trimmed); m != nil {
 			key := strings.ToLower(m[1])
-			// below involvedObject
-			if key == "name" && (len(b.lines) > 0 && m[2] != "" || qualified.MatchString(m[2])) {
+			if key == "name" && (len(b.lines) > 0 && m[2] != "" || qualified.MatchString(m[2])) { // of an event
 				key = "pod"
 			}
 			return blockKeys[key], m[2], true

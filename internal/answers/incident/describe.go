@@ -71,6 +71,9 @@ var (
 // writes there.
 var beginning = pattern("beginning")
 
+// ofEvent matches the field below the name of the pod in a list of events.
+var ofEvent = regexp.MustCompile(`^\s*(?:Type:\s+(?:Normal|Warning)$|Reason:|Message:)`)
+
 // ofNamed matches the first fields of a container.
 var ofNamed = regexp.MustCompile(`^\s*(?:(?:Last )?State|Container ID|Restart Count):`)
 
@@ -88,6 +91,9 @@ func (t *textReader) describeLine(line string, at Place) bool {
 	title := strings.TrimSuffix(trimmed, ":")
 	named := isContainer(title) && (d == nil || !longFields[d.field]) && ofNamed.MatchString(t.reader.line(t.next))
 	switch {
+	case key == "Name" && ofEvent.MatchString(t.reader.line(t.next)):
+		t.endDescribe()
+		return false
 	case key == "Name" && isName(value) && (d == nil || indent(line) <= d.base && d.section != "Volumes"):
 		t.flush()
 		t.asked, t.askedAt = value, at

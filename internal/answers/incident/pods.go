@@ -184,17 +184,15 @@ func podFacts(pod *v1.Pod, change string) (facts []*Fact) {
 	if !pod.CreationTimestamp.IsZero() {
 		facts = append(facts, &Fact{Kind: Created, When: second(pod.CreationTimestamp)})
 	}
+	gone := map[bool]string{true: change}[change == "DELETED"]
 	if at := pod.DeletionTimestamp; at != nil {
-		f := &Fact{Kind: Deleted, When: second(*at)}
+		f := &Fact{Kind: Deleted, When: second(*at), Value: gone}
 		if grace := pod.DeletionGracePeriodSeconds; grace != nil && f.When.Known() {
 			f.When.At = f.When.At.Add(-time.Duration(min(max(*grace, 0), 1<<31-1)) * time.Second)
 		}
-		if change == "DELETED" {
-			f.Value = change
-		}
 		facts = append(facts, f)
-	} else if change == "DELETED" {
-		facts = append(facts, &Fact{Kind: Deleted, Value: change})
+	} else if gone != "" {
+		facts = append(facts, &Fact{Kind: Deleted, Value: gone})
 	}
 	if s := pod.Status; s.Phase != "" {
 		facts = append(facts, &Fact{Kind: Phase, Value: string(s.Phase), Reason: s.Reason, Message: s.Message})

@@ -258,10 +258,8 @@ func (t *textReader) onNode(p *Pod, f *Fact) *Pod {
 	node := m[1] + m[2]
 	if t.nodes[p] == nil {
 		t.nodes[p] = map[string]*Pod{node: p}
-	} else if t.nodes[p][node] == nil && p.Unnamed {
-		t.nodes[p][node] = t.newPod("", "", "", f.Place)
-	} else if t.nodes[p][node] == nil {
-		t.nodes[p][node] = t.newPod(p.Namespace, p.Name+" on "+node, "", f.Place)
+	} else if on := " on " + node; t.nodes[p][node] == nil { // without a name if the other has none
+		t.nodes[p][node] = t.newPod(p.Namespace, strings.TrimPrefix(p.Name+on, on), "", f.Place)
 	}
 	return t.nodes[p][node]
 }

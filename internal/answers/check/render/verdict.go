@@ -80,20 +80,14 @@ func Unready(r *check.Report) []string {
 	} else if n == 0 {
 		return nil
 	}
-	outside, have := "", "have"
-	if slices.ContainsFunc(r.Workloads, func(w check.Workload) bool { return w.NoReadiness && hasReadySidecar(&w) }) {
-		outside = " outside sidecars"
-	}
-	if n == 1 {
-		have = "has"
-	}
+	sidecars := slices.ContainsFunc(r.Workloads,
+		func(w check.Workload) bool { return w.NoReadiness && hasReadySidecar(&w) })
 	text := []string{fmt.Sprintf("%s %s no readiness probe%s: pods get traffic whether they can serve or not. %s",
-		printable.Count(n, "workload"), have, outside, printable.Some(r.Verdict.NoReadiness, 5))}
-	switch len(without) {
-	case 0:
-	case n:
+		printable.Count(n, "workload"), map[bool]string{true: "has", false: "have"}[n == 1],
+		map[bool]string{true: " outside sidecars"}[sidecars], printable.Some(r.Verdict.NoReadiness, 5))}
+	if len(without) == n {
 		text = append(text, "Without any probe (no-probes): all of these")
-	default:
+	} else if len(without) > 0 {
 		text = append(text, "Without any probe (no-probes): "+printable.Some(without, 5))
 	}
 	return text

@@ -53,9 +53,9 @@ func logOf(rec *incident.Recording) (log kubeletLog) {
 			func(f *incident.Fact) bool { return f.Kind == incident.ProbeRun && f.Result == trace.Failure })
 	}
 	log.restarted, log.down = forgetful > 1, map[string]*incident.Fact{}
-	log.partial = rec.Abridged || slices.ContainsFunc(rec.Signs,
-		func(s incident.Sign) bool { return strings.HasPrefix(s.Proves, string(Unknown)) })
+	log.partial = rec.Abridged
 	for _, s := range rec.Signs {
+		log.partial = log.partial || strings.HasPrefix(s.Proves, string(Unknown))
 		if s.Proves == string(Nothing)+" well" {
 			log.well = &incident.Fact{Place: s.Place, Text: s.Text}
 		}
@@ -212,19 +212,16 @@ var created = regexp.MustCompile(`^Created pod: ([a-z0-9][-a-z0-9.]*)-[a-z0-9]{5
 // nothing is the verdict on a recording without trouble, or without facts.
 func nothing(rec *incident.Recording) Verdict {
 	r := certain(Nothing)
-	warned := func(f *incident.Fact) bool {
+	warning := slices.IndexFunc(rec.Facts, func(f *incident.Fact) bool {
 		return f.Type == "Warning" && f.Kind == incident.Event || warns.MatchString(f.Message)
-	}
-	warning := slices.IndexFunc(rec.Facts, warned)
+	})
 	made := slices.IndexFunc(rec.Facts, func(f *incident.Fact) bool { return created.MatchString(f.Message) })
-	sign := ofSign(rec)
+	sign, trouble := ofSign(rec), cmp.Or(nodesDown(rec), nodeShort(rec))
 	switch {
 	case len(rec.Facts) == 0, waited[sign.words]:
 		r = sign
-	case nodesDown(rec) != nil:
-		r = nodesDown(rec)
-	case nodeShort(rec) != nil:
-		r = nodeShort(rec)
+	case trouble != nil:
+		r = trouble
 	case len(rec.Pods) > 0 && !slices.ContainsFunc(rec.Pods, func(p *incident.Pod) bool {
 		return len(p.Facts) > 0 && !p.Replaced && !allReady(p)
 	}):

@@ -109,13 +109,10 @@ func removal(reason string) string {
 
 // evicted: the status or an event says so.
 func evicted(e *evidence) *ruling {
-	f := e.find(func(f *incident.Fact) bool {
+	f := cmp.Or(e.find(func(f *incident.Fact) bool {
 		return removal(f.Reason) != "" && f.Reason != outOfGrace &&
 			(f.Kind != incident.Condition || f.Value == "True") && !strings.HasPrefix(f.Message, "Cancelling")
-	})
-	if f == nil {
-		f = e.find(func(f *incident.Fact) bool { return f.Reason == outOfGrace })
-	}
+	}), e.find(func(f *incident.Fact) bool { return f.Reason == outOfGrace }))
 	if f == nil || e.init && e.finished() { // it had done its work before
 		return nil
 	}
@@ -261,8 +258,7 @@ func replaced(e *evidence) *ruling {
 		return nil
 	}
 	r := certain(Changed, t.fact)
-	r.what = "its definition changed"
-	if strings.Contains(t.fact.Message, "resize") {
+	if r.what = "its definition changed"; strings.Contains(t.fact.Message, "resize") {
 		r.what = "a resize of it requires a restart"
 	}
 	if f := e.killer; f != nil {
@@ -915,8 +911,8 @@ func (e *evidence) unreadyNow(f *failure, r *ruling) *ruling {
 // gateInMessage matches what the condition Ready says about a readiness gate.
 var gateInMessage = regexp.MustCompile(`readiness gate "([^"]+)"`)
 
-// gated: all containers are ready, and the pod is not. Only its readiness gates make it so
-// (GeneratePodReadyCondition in pkg/kubelet/status/generate.go at v1.37.0).
+// gated: all containers are ready, and the pod is not. Of a kubelet, only readiness gates do
+// so (GeneratePodReadyCondition in pkg/kubelet/status/generate.go at v1.37.0).
 func gated(e *evidence) *ruling {
 	condition := func(name string) *incident.Fact { return cmp.Or(e.conditions[name], &incident.Fact{}) }
 	proof, row := condition("Ready"), cmp.Or(e.row, &incident.Fact{})
@@ -935,11 +931,14 @@ func gated(e *evidence) *ruling {
 	case e == e.of && gates && set != all && e.ready == "true":
 		proof = row
 	case e != e.of || proof.Value != "False" || named == nil && condition("ContainersReady").Value != "True",
-		what == "a condition" && proof.Source == incident.FromPod: // whose message would name it
+		condition("Initialized").Value == "False":
 		return nil
 	}
 	r := certain(ReadinessGate, proof)
-	r.what = what
+	if r.what = what; what == "a condition" && proof != row {
+		// MarkPodsNotReady in pkg/controller/util/node/controller_utils.go at v1.37.2
+		return r.open(Node).saying("readinessGate open")
+	}
 	return r
 }
 
@@ -1013,15 +1012,14 @@ func (e *evidence) errored(of trace.Probe) *ruling {
 		r.detail = "If it was not ready before, it stays so."
 	}
 	switch m := missing.FindStringSubmatch(failed.output); {
+	case failed.class == NoCommand && m == nil && !ownFault.MatchString(failed.output):
+		said := strings.Join(strings.Fields(failed.output), " ")
+		r.words, r.what = "errors runtime", ": "+shortened(lastError(said))
+	case failed.class == NoCommand && m == nil:
+		r.words = "errors command"
 	case failed.class == NoCommand:
-		if r.words = "errors command"; m == nil {
-			if !ownFault.MatchString(failed.output) {
-				said := strings.Join(strings.Fields(failed.output), " ")
-				r.words, r.what = "errors runtime", ": "+shortened(lastError(said))
-			}
-			break
-		}
-		if r.what = ": the image has no " + m[1]; strings.Contains(m[1], " ") {
+		r.words, r.what = "errors command", ": the image has no "+m[1]
+		if strings.Contains(m[1], " ") {
 			r.what = fmt.Sprintf(": the image has no program %q, which should be a list of words", m[1])
 		}
 	case portName.MatchString(failed.output):
@@ -1050,10 +1048,9 @@ func hookFailed(e *evidence) *ruling {
 		r.what = " (" + f.Message + ")"
 		return r
 	}
-	if f := e.events["FailedPreStopHook"].fact; f != nil && strings.Contains(f.Message, " exited with 137:") {
-		return certain(Removed, f).likely().saying("preStop cut")
-	} else if f != nil {
-		return certain(Removed, f).likely().saying("preStop hook")
+	if f := e.events["FailedPreStopHook"].fact; f != nil {
+		cut := strings.Contains(f.Message, " exited with 137:")
+		return certain(Removed, f).likely().saying(map[bool]string{true: "preStop cut", false: "preStop hook"}[cut])
 	}
 	if f := e.events["FailedHook"].fact; f != nil {
 		return certain(Unknown, f).open().saying("hook failed")
@@ -1070,8 +1067,7 @@ func waits(e *evidence) *ruling {
 		return certain(Unknown, e.from).open().saying("bare unknown")
 	case e.count("Pulling") > e.count("Pulled") && e.count("Created") == 0 && !e.restarted() && e.ready != "true":
 		return certain(Waiting, e.events["Pulling"].fact).likely().saying("pulls")
-	case e.from != nil && (e.state == "ContainerCreating" ||
-		e.state == "PodInitializing" || e.state == "Pending"):
+	case e.from != nil && slices.Contains([]string{"ContainerCreating", "PodInitializing", "Pending"}, e.state):
 		return certain(Waiting, e.from).open()
 	}
 	return nil
