@@ -214,7 +214,7 @@ func (w *workload) prepared(o *Options) (changed *workload, text string, last ca
 	for _, c := range w.required(o) {
 		with(c)
 	}
-	if lb, balanced := o.balancer(); balanced && !o.gated && !w.keepsReady(o, rareBackOff) {
+	if lb, balanced := o.balancer(); balanced && w.router.gate == "" && !w.keepsReady(o, rareBackOff) {
 		for _, c := range w.minReady(o) {
 			c.text += fmt.Sprintf(" (%s takes up to %s to add a pod", router.Short(lb.Name), value.Format(lb.AddMost))
 			if lb.Name == "alb-ip" || lb.Name == "nlb-ip" {
@@ -498,7 +498,7 @@ func (w *workload) keepsReady(o *Options, more time.Duration) bool {
 	if w.spec.Spec.Strategy.Type != appsv1.RollingUpdateDeploymentStrategyType {
 		return false
 	}
-	if _, balanced := o.balancer(); balanced && !o.gated &&
+	if _, balanced := o.balancer(); balanced && w.router.gate == "" &&
 		time.Duration(w.spec.Spec.MinReadySeconds-1)*time.Second < longestAdd(o)+more {
 		return false
 	}

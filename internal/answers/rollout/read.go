@@ -726,10 +726,12 @@ func balancerOf(s *v1.Service) (way, bool) {
 }
 
 // gate returns the readiness gate that a load balancer of a Deployment has, or the label that adds
-// it, or nothing. The other routers have none.
+// it; or nothing, as of other routers, or if the Deployment stops all pods before.
 func (r *reader) gate(w *workload) string {
 	const ofGKE, inject = "cloud.google.com/load-balancer-neg-ready", "elbv2.k8s.aws/pod-readiness-gate-inject"
-	if lb, named := router.NamedLoadBalancer(w.router.Name); !named || lb.Syncs {
+	_, unavailable := w.fenceposts()
+	if lb, named := router.NamedLoadBalancer(w.router.Name); !named || lb.Syncs ||
+		*w.spec.Spec.Replicas <= unavailable {
 		return ""
 	} else if lb.Name == "neg" {
 		return ofGKE

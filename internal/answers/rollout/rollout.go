@@ -71,8 +71,6 @@ type Options struct {
 	// Each calls do for 0 to n-1, in parallel or not. The name says what n counts. Nil: one after
 	// the other.
 	Each func(n int, name string, do func(context.Context, int) error) error
-
-	gated bool // a pod is Ready only when the router has added it
 }
 
 // ChangeKind is what starts a rollout.
@@ -241,7 +239,6 @@ func (w *Workload) lost() float64 {
 func (o *Options) in(w *workload, index, of int) *Options {
 	own := *o
 	own.App, own.Router = o.App.in(w.spec.Namespace, w.spec.Name), w.router.Name
-	own.gated = w.router.gate != ""
 	if of > 1 {
 		own.Each = func(n int, name string, do func(context.Context, int) error) error {
 			return o.Each(n, fmt.Sprintf("%s of %s (%d of %d)", name, w.object().Title(), index+1, of), do)
@@ -454,15 +451,12 @@ func (o *Options) longest() (watch, call, sync time.Duration) {
 	return 13 * time.Millisecond, 8 * time.Millisecond, 100 * time.Millisecond
 }
 
-// routing returns the router. With a readiness gate, a pod is a target as soon as it is Ready.
+// routing returns the router.
 func (o *Options) routing() router.LoadBalancer {
-	named, is := router.NamedLoadBalancer(o.Router)
-	if !is {
-		return router.Default
-	} else if o.gated {
-		named.AddLeast, named.AddMost = 0, 0
+	if named, is := router.NamedLoadBalancer(o.Router); is {
+		return named.LoadBalancer
 	}
-	return named.LoadBalancer
+	return router.Default
 }
 
 // balancer returns the router if it is a load balancer, which takes a time of its own to add and to

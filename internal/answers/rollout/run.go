@@ -151,6 +151,9 @@ func (w *workload) simulate(ctx context.Context, o *Options, healthy map[bool]fa
 	uptime := node.DefaultUptime + time.Duration(r.fraction("uptime")*float64(10*time.Second))
 	control := node.ControlPlane{Delays: o.control()}
 	if lb := o.routing(); lb.Name != router.KubeProxy {
+		if w.router.gate != "" { // a pod is Ready only when it has been added
+			lb.AddLeast, lb.AddMost = 0, 0
+		}
 		control.LoadBalancers = []router.LoadBalancer{lb}
 	}
 	recorder := &trace.Recorder{Sink: func(*trace.Record) {}}

@@ -55,6 +55,8 @@ func TestSays(t *testing.T) {
 			return strings.Replace(text, "      containers:",
 				"      readinessGates: [{conditionType: target-health.elbv2.k8s.aws/web}]\n      containers:", 1)
 		}, rollout.Options{Router: "alb-ip", Runs: 20}, "loses no new connection", "outage"},
+		{"a gate without other pods", manifest{spec: "strategy: {type: Recreate}"}, same,
+			rollout.Options{Router: "neg"}, "minReadySeconds: 72", "readiness gate ("},
 		{"no gate", gate, same, rollout.Options{Router: "alb-ip", Runs: 20, App: rollout.App{}}, "an outage",
 			"readiness gate ("},
 	} {
