@@ -130,7 +130,6 @@ type checker struct {
 	pods  map[string]*pod
 	order []string // keys of pods, as the scenario has them
 	node  node
-	off   map[string]bool
 	seen  map[class]bool // classes of violations
 	found []Violation
 }
