@@ -89,7 +89,7 @@ func (t *textReader) logLine(line string, at Place) bool {
 	}
 	if m := isKlog(line); m != nil {
 		when, text := logTime("0102 15:04:05", line[m[4]:m[5]], time.Microsecond), brief(line[m[2]:])
-		t.klogOrSign(t.joined(strings.TrimRight(line[m[1]:], "`"), at, complete), when, at, text, line)
+		t.klogOrSign(t.joined(unwrapped(line, m[2], m[1]), at, complete), when, at, text, line)
 		return true
 	}
 	var m []int
@@ -125,6 +125,18 @@ func (t *textReader) logLine(line string, at Place) bool {
 	}
 	t.spokenState(line, at)
 	return true
+}
+
+// unwrapped returns the body of a line of klog, which another program can have quoted, as k0s does
+// in msg="..".
+func unwrapped(line string, start, body int) string {
+	quoted, _ := strconv.QuotedPrefix(line[max(start-1, 0):])
+	inner, err := strconv.Unquote(quoted)
+	rest := line[max(start-1, 0)+len(quoted):]
+	if err == nil && quoted[0] == '"' && (rest == "" || strings.ContainsAny(rest[:1], " ,}")) {
+		return strings.TrimRight(inner[body-start:], "\n")
+	}
+	return strings.TrimRight(line[body:], "`")
 }
 
 // dumpLine reads a line of what an end-to-end test writes about the pods of a node.

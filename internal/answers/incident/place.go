@@ -242,7 +242,11 @@ func (r *reader) nameContainers() {
 		if p.Object != nil {
 			before, spec = p.Object.Spec.InitContainers, p.Object.Spec.Containers
 		}
-		if len(spec) == 1 && spec[0].Name == "" && len(p.containers) == 1 {
+		one := len(spec) == 1 && spec[0].Name == "" && len(p.containers) == 1
+		if one && len(before) == 0 && len(podutil.Probes(&spec[0])) > 0 && r.isInit(p, p.containers[0]) {
+			p.Object.Spec.InitContainers = []v1.Container{{Name: p.containers[0]}}
+			p.containers = append(p.containers, "")
+		} else if one {
 			spec[0].Name = p.containers[0]
 		}
 		if len(p.containers) == 0 && len(unnamed[p])+len(spec) > 0 {
@@ -256,7 +260,7 @@ func (r *reader) nameContainers() {
 			if p.More || f.Kind != Event && len(spec) > 1 {
 				continue // of a container whose name is cut off
 			}
-			if f.Container = p.onlyFor(f); f.Container == "" && len(p.containers) > 1 {
+			if f.Container = p.onlyFor(f); f.Container == "" && !slices.Contains(p.containers, "") {
 				open = append(open, f)
 			}
 		}
@@ -265,6 +269,15 @@ func (r *reader) nameContainers() {
 				"belong", p.Name, len(p.containers), len(open))
 		}
 	}
+}
+
+// isInit reports whether events name a container as an init container, and none tells of a probe or
+// a stop, as of a sidecar.
+func (r *reader) isInit(p *Pod, name string) bool {
+	of := slices.DeleteFunc(slices.Clone(r.rec.Facts), func(f *Fact) bool { return f.Pod != p || f.Container != name })
+	named := func(f *Fact) bool { return strings.Contains(f.Text, "spec.initContainers{"+name) }
+	return slices.ContainsFunc(of, named) &&
+		!slices.ContainsFunc(of, func(f *Fact) bool { return f.Reason == "Unhealthy" || f.Reason == "Killing" })
 }
 
 // onlyFor returns the only container that can have an event, or nothing: it is the only one, has

@@ -308,6 +308,9 @@ func allReady(p *incident.Pod) bool {
 	})
 }
 
+// runsMain reports whether the container runs, and is no init container.
+func (e *evidence) runsMain() bool { return e.running() && !e.init }
+
 // ofPod returns the verdicts on a pod: on its containers in trouble, and on the pod if the facts
 // about trouble name no container. What is about the whole pod, such as its removal, is one
 // verdict.
@@ -319,7 +322,8 @@ func ofPod(p *incident.Pod, log kubeletLog) []Verdict {
 	keep := func(e *evidence) {
 		r := judge(e)
 		switch {
-		case r == nil, r.cause == Nothing && e.init && runs: // it has ended before the others started
+		case r == nil, r.cause == Nothing && e.init && runs, // it has ended before the others started
+			r.cause == Waiting && e.init && slices.ContainsFunc(all, (*evidence).runsMain):
 		case r.cause == Nothing:
 			quiet = append(quiet, write(e, r))
 		case !slices.Contains(seen, r.cause) ||

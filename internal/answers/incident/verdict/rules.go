@@ -396,11 +396,19 @@ func nodeNotReady(e *evidence) *ruling {
 	return r
 }
 
+// notFound matches an error of a runtime that does not find what it was to stop.
+var notFound = regexp.MustCompile(`(?:No such container|code = NotFound)[^"]*`)
+
+// nothingToStop reports whether the runtime did not find any of what it was to stop.
+func nothingToStop(message string) bool {
+	return len(notFound.FindAllString(message, -1)) >= max(strings.Count(message, `failed to "`), 1)
+}
+
 // notStopped: the runtime does not stop the containers or the sandbox of the pod
 // (SyncTerminatingPod in pkg/kubelet/kubelet.go at v1.37.2).
 func notStopped(e *evidence) *ruling {
 	t := cmp.Or(e.of.events["FailedKillPod"], e.of.events["KillPodSandboxError"], e.of.events["KillContainerError"])
-	if t.fact == nil || e.of.startedAfter(t.fact) {
+	if t.fact == nil || e.of.startedAfter(t.fact) || nothingToStop(t.fact.Message) {
 		return nil
 	}
 	r := certain(Removed, t.fact).saying("not stopped").fromLog()
