@@ -44,7 +44,7 @@ Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid files or flags, 3 a
   kubelet compare --repeat 5 --jitter-seed 3 my-scenario.yaml`
 	c.Flags().Int64Var(&f.jitterSeed, "jitter-seed", 0,
 		"draw the kubelet's jitter from this seed (default: the seed of the run, or the middle value without one)")
-	f.addTo(c, 2000, repeatUsage)
+	f.addTo(c, 10000, repeatUsage)
 	c.Flags().BoolVar(&f.verbose, "verbose", false,
 		"also show the calls to the container runtime and the API server around a difference")
 	return c

@@ -78,7 +78,7 @@ Exit codes: 0 all runs are equal, 1 a run differs, 2 invalid flags, 3 a run fail
 	c.Flags().StringVar(&f.out, "out", "", "write a shrunk scenario file for each difference to this directory")
 	c.Flags().DurationVar(&f.shrink, "shrink", 30*time.Second,
 		"time limit for shrinking each file; 0 disables shrinking")
-	f.addTo(c, 2000, repeatUsage)
+	f.addTo(c, 10000, repeatUsage)
 	c.Flags().IntVar(&f.parallel, "parallel", runtime.NumCPU(), "number of processes that compare in parallel")
 	c.Flags().StringVar(&f.worker, workerFlag, "", "")
 	_ = c.Flags().MarkHidden(workerFlag)
