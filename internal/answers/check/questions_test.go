@@ -82,7 +82,8 @@ func TestWithoutAReadinessProbe(t *testing.T) {
 	a.has(t, "note no-probes web.yaml:7", `"id":"no-probes","severity":"note"`)
 	const asksCurl = "livenessProbe: {exec: {command: [sh, -c, curl -s localhost:80/up]}}"
 	ask(t, pod(asksCurl), check.Options{}).
-		has(t, "The liveness probe takes an answer with an HTTP error for a success: curl has no -f.", `"id":"exec-timeout"`)
+		has(t, "The liveness probe takes an answer with an HTTP error for a success: curl has no -f.",
+			`"id":"exec-timeout"`)
 	ask(t, pod(strings.Replace(asksCurl, "-s", "-sf", 1)), check.Options{}).hasNot(t, "curl has no -f")
 	idle := ask(t, pod("livenessProbe: {exec: {command: [echo, well]}}"), check.Options{})
 	idle.has(t, "No container has a probe that asks its program: the pod is Ready whatever that does, so",

@@ -244,7 +244,8 @@ func (r *Recording) WaitsFor() (namespace, name string) {
 		}
 		for _, m := range waitedFor.FindAllStringSubmatch(u.Text, 10) {
 			reports := m[2] == "kube-state-metrics" || strings.HasSuffix(u.Text, "successfully rolled out")
-			if name == "" && !reports && strings.ContainsAny(m[2], lower) && (m[1] != "" || strings.ContainsAny(m[0], `"/:=-`)) {
+			if name == "" && !reports && strings.ContainsAny(m[2], lower) &&
+				(m[1] != "" || strings.ContainsAny(m[0], `"/:=-`)) {
 				namespace, name = cmp.Or(m[1], namespace), m[2]
 			}
 		}
@@ -253,7 +254,8 @@ func (r *Recording) WaitsFor() (namespace, name string) {
 }
 
 // inNamespace matches a namespace in a command, or in the labels of an alert.
-var inNamespace = regexp.MustCompile(`(?:(?:^|\s)(?:-n|--namespace)[ =]|\bnamespace[:=] ?"?|\bin namespace )([a-z0-9][-a-z0-9]*)`)
+var inNamespace = regexp.MustCompile(`(?:(?:^|\s)(?:-n|--namespace)[ =]|\bnamespace[:=] ?"?|\bin namespace )` +
+	`([a-z0-9][-a-z0-9]*)`)
 
 var printedState = pattern("printedState")
 

@@ -233,17 +233,7 @@ func (t *textReader) klogOrSign(body string, when Moment, at Place, text, line s
 // klog reads the text of a line.
 func (t *textReader) klog(body string, when Moment, at Place, text string) {
 	f := &Fact{Place: at, When: when, Count: 1, Text: text}
-	if nodeMemory.MatchString(body) {
-		f.Kind, f.Reason, f.Message = Log, "SystemOOM", body
-		t.addLog(f)
-		return
-	}
-	if m := invoked.FindStringSubmatch(body); m != nil {
-		t.invoked = m[1] + m[2]
-	}
-	if limitReached.MatchString(body) {
-		f.Kind, f.Reason, f.Message = Log, CgroupOOM, cmp.Or(t.invoked, "a process")
-		t.addLog(f)
+	if t.memory(body, f) {
 		return
 	}
 	title, values := keyValues(body)
@@ -289,6 +279,12 @@ func (t *textReader) klog(body string, when Moment, at Place, text string) {
 	default:
 		return
 	}
+	t.addOf(values, at, f)
+}
+
+// addOf adds a fact to each pod that the values of a line name, or keeps it for the container whose
+// ID they have.
+func (t *textReader) addOf(values map[string]string, at Place, f *Fact) {
 	pods := values["pods"] + " " + values["pod"]
 	if _, id, has := cutLast(strings.TrimSuffix(strings.Trim(values["containerID"], `{}"`), `"`), "/"); has {
 		if f.Container != "" {
@@ -303,6 +299,24 @@ func (t *textReader) klog(body string, when Moment, at Place, text string) {
 		each.Pod = t.reader.pod(m[2]+m[4], m[1]+m[5], cmp.Or(m[3], values["podUID"]), at)
 		t.addLog(&each)
 	}
+}
+
+// memory adds the fact of a line about memory that a node or a container ran out of. It returns
+// false for other lines.
+func (t *textReader) memory(body string, f *Fact) bool {
+	if m := invoked.FindStringSubmatch(body); m != nil {
+		t.invoked = m[1] + m[2]
+	}
+	switch {
+	case nodeMemory.MatchString(body):
+		f.Kind, f.Reason, f.Message = Log, "SystemOOM", body
+	case limitReached.MatchString(body):
+		f.Kind, f.Reason, f.Message = Log, CgroupOOM, cmp.Or(t.invoked, "a process")
+	default:
+		return false
+	}
+	t.addLog(f)
+	return true
 }
 
 // failedSyncs adds what the error of a sync says about the containers of the pod, and its sandbox.
